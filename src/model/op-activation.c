@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH, LEAKY_RELU of nnhal.tflite: all take zero-sized inputs */
+/* RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH, LEAKY_RELU and RELU of nnhal.tflite: all take zero-sized inputs */
 #include "model/infer.h"
 
 #include "base/cleanup.h"
@@ -82,6 +82,15 @@ static int infer_leaky_relu(struct nn_infer *infer)
     return nn_infer_same_dims(infer);
 }
 
+static int infer_scaled_relu(struct nn_infer *infer)
+{
+    int32_t code;
+
+    if (nn_infer_i32(infer, 1, &code) == 0 && (code < NNHAL_FUSED_RELU || code > NNHAL_FUSED_RELU6))
+        return nn_refuse(infer->why, "input 1 is %d, which is no RELU", code);
+    return nn_infer_same_dims(infer);
+}
+
 static const struct nn_op_functions functions[] = {
     {NNHAL_OP_RELU, NULL, nn_infer_same, 0},
     {NNHAL_OP_RELU1, NULL, nn_infer_same, 0},
@@ -91,6 +100,7 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_ELU, NULL, nn_infer_same_dims, 0},
     {NNHAL_OP_HARD_SWISH, NULL, infer_hard_swish, 0},
     {NN_TFLITE_OP(LEAKY_RELU), NULL, infer_leaky_relu, 0},
+    {NN_TFLITE_OP(RELU), NULL, infer_scaled_relu, 0},
 };
 
 NN_OP_FAMILY(activation, functions);

@@ -17,6 +17,7 @@ static int validate_arithmetic(struct nn_op_context *context)
     return 0;
 }
 
+/* nnhal.tflite's takes any scale. */
 static int validate_mul(struct nn_op_context *context)
 {
     const struct nnhal_operand *output = nn_op_output(context, 0);
@@ -24,7 +25,7 @@ static int validate_mul(struct nn_op_context *context)
     bool is_quantized = output->type == NNHAL_TENSOR_QUANT8_ASYMM ||
                         output->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
 
-    if (is_quantized && !(output->scale > product))
+    if (is_quantized && context->op->type < NN_TFLITE_OPS && !(output->scale > product))
         return nn_refuse(context->why,
                          "the output's scale %g is not above the product %g of the inputs' scales",
                          (double)output->scale, (double)product);

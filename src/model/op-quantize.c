@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QUANTIZE, DEQUANTIZE, CAST */
+/* QUANTIZE, DEQUANTIZE, CAST, BITCAST of nnhal.tflite */
 #include "model/infer.h"
 
 #include "base/cleanup.h"
@@ -25,6 +25,7 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_QUANTIZE, NULL, nn_infer_same_dims, 0},
     {NNHAL_OP_DEQUANTIZE, NULL, nn_infer_same_dims, NN_INFER_RANK(1, 4)},
     {NNHAL_OP_CAST, validate_cast, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NN_TFLITE_OP(BITCAST), NULL, nn_infer_same_dims, 0},
 };
 
 NN_OP_FAMILY(quantize, functions);

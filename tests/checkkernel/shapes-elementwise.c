@@ -5,6 +5,8 @@
 #include "compiler/internal-op.h"
 #include "model/ops.h"
 
+#include <string.h>
+
 static const uint32_t typical[4] = {1, 56, 56, 64};
 
 static void generate_one(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
@@ -70,6 +72,8 @@ static void generate_arithmetic(struct draw *draw, struct kernel_case *c,
     kernel_case_i32(c, c->inputs[0].type == NNHAL_TENSOR_INT32 ? 0 : (int32_t)draw_below(draw, 4));
     if (row->operation == NNHAL_OP_MUL)
         c->outputs[0].scale *= c->inputs[0].scale * c->inputs[1].scale * 64.0f;
+    if (strncmp(row->name, "coarse_", 7) == 0)
+        c->outputs[0].scale /= 256.0f;
 }
 
 static void generate_prelu(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)

@@ -205,6 +205,31 @@ TEST(functions_of_sixteen_bits_have_limits)
 }
 TEST_END
 
+/* nnhal.tflite's keep the scale that is declared. */
+TEST(scales_that_are_declared_stay)
+{
+    struct one_op c;
+
+    for (int32_t code = 0; code <= 4; code++) {
+        c = one(NN_TFLITE_OP(RELU), Q8, DIMS(2, 3), Q8);
+        op_i32(&c, code);
+        c.inputs[0].scale = 0.75f;
+        c.outputs[0].scale = 0.125f;
+        if (code < 1 || code > 3) {
+            expect_refused(&c);
+            continue;
+        }
+        expect_shape(&c, DIMS(2, 3));
+        ck_assert(c.results[0].scale == 0.125f);
+    }
+    c = one(NN_TFLITE_OP(BITCAST), Z16, DIMS(2, 3), Z16);
+    c.inputs[0].scale = 0.75f;
+    c.outputs[0].scale = 0.125f;
+    expect_shape(&c, DIMS(2, 3));
+    ck_assert(c.results[0].scale == 0.125f);
+}
+TEST_END
+
 TEST(hard_swish_and_elu)
 {
     struct one_op c = one(NNHAL_OP_HARD_SWISH, Q8, DIMS(3), Q8);
@@ -247,4 +272,5 @@ CHECK_MAIN("op-elementwise", arithmetic_broadcasts, arithmetic_levels,
            arithmetic_checks_ranks_only_when_both_are_known, integers_take_no_activation,
            mul_needs_a_coarser_output, others_broadcast_but_take_nothing_empty,
            comparisons_and_logic_give_booleans, functions_keep_the_shape, activations_set_scales,
-           functions_of_sixteen_bits_have_limits, hard_swish_and_elu, conversions)
+           functions_of_sixteen_bits_have_limits, scales_that_are_declared_stay, hard_swish_and_elu,
+           conversions)

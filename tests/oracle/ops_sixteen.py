@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic and functions of 16-bit codes, of nnhal.tflite, by TensorFlow Lite's reference kernels."""
+"""Arithmetic and functions of 16-bit codes and of codes of other scales, of nnhal.tflite, by TensorFlow Lite's
+reference kernels."""
 
 import math
 
 import nnt
-from case import broadcast_dims, broadcast_offset, count, indices, operation, slices
+from case import QUANTS, broadcast_dims, broadcast_offset, count, indices, operation, slices
 from num import activation_bounds, clamp, f32, mbqm, qm, round_away
 from ops_quantized_lstm import logistic16, shl16, tanh16
 
@@ -21,6 +22,8 @@ def output(case, dims, values, scale):
 
 @operation('TFLITE_ADD', 'TFLITE_SUB', 'TFLITE_MUL')
 def arithmetic(case, name):
+    if name == 'TFLITE_MUL' and case.coin():
+        return coarse_product(case, name)
     a_dims, b_dims = case.broadcast_pair()
     a, b, act = codes(case, a_dims), codes(case, b_dims), case.between(0, 3)
     scale = f32(max(a.scale, b.scale) * case.rng.uniform(0.5, 4))
@@ -37,6 +40,20 @@ def arithmetic(case, name):
     values = [clamp(function(a.values[broadcast_offset(a_dims, i)], b.values[broadcast_offset(b_dims, i)]),
                     *bounds) for i in indices(dims)]
     return case.model(name, [a, b, case.i32(act)], [output(case, dims, values, scale)])
+
+
+def coarse_product(case, name):
+    """Of 8 bits, with an output's scale that NNAPI's MUL may not have."""
+    type_, (a_dims, b_dims) = case.choose(*QUANTS), case.broadcast_pair()
+    a, b, act = case.tensor(type_, a_dims), case.tensor(type_, b_dims), case.between(0, 3)
+    product, zero_point = f32(a.scale * b.scale), case.zero_point(type_)
+    scale = f32(product * case.choose(1.0, case.rng.uniform(0.01, 1)))
+    m = qm(f32(product / scale))
+    dims, bounds = broadcast_dims(a_dims, b_dims), activation_bounds(act, type_, scale, zero_point)
+    values = [clamp(mbqm((a.values[broadcast_offset(a_dims, i)] - a.zero_point)
+                         * (b.values[broadcast_offset(b_dims, i)] - b.zero_point), *m) + zero_point, *bounds)
+              for i in indices(dims)]
+    return case.model(name, [a, b, case.i32(act)], [case.output(type_, dims, values, scale, zero_point)])
 
 
 @operation('TFLITE_LEAKY_RELU')
@@ -167,3 +184,23 @@ def softmax(case, name):
         for place, value in zip(places, softmax_of([a.values[p] for p in places], m)):
             values[place] = value
     return case.model(name, [a, case.real(beta, nnt.F32)], [output(case, a.dims, values, 2**-15)])
+
+
+# Codes of other scales
+
+@operation('TFLITE_BITCAST')
+def bitcast(case, name):
+    type_ = case.choose(nnt.Q16Y, *QUANTS)
+    a = case.tensor(type_, case.shape(1, 6))
+    zero_point = 0 if type_ == nnt.Q16Y else case.zero_point(type_)
+    return case.model(name, [a], [case.output(type_, a.dims, a.values, case.scale(), zero_point)])
+
+
+@operation('TFLITE_RELU')
+def scaled_relu(case, name):
+    type_, act = case.choose(*QUANTS), case.between(1, 3)
+    a = case.tensor(type_, case.shape(1, 6))
+    scale, zero_point = f32(a.scale * case.rng.uniform(0.1, 4)), case.zero_point(type_)
+    m, bounds = qm(f32(a.scale / scale)), activation_bounds(act, type_, scale, zero_point)
+    values = [clamp(mbqm(v - a.zero_point, *m) + zero_point, *bounds) for v in a.values]
+    return case.model(name, [a, case.i32(act)], [case.output(type_, a.dims, values, scale, zero_point)])

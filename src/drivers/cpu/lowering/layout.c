@@ -19,6 +19,7 @@
 #include "compiler/memory-plan.h"
 #include "drivers/cpu/executor/epilogue.h"
 #include "model/operands.h"
+#include "model/ops.h"
 
 #include <string.h>
 
@@ -249,6 +250,7 @@ static bool make_view(struct nn_segment *segment, const struct nn_node *node)
     case NNHAL_OP_RESHAPE:
     case NNHAL_OP_SQUEEZE:
     case NNHAL_OP_EXPAND_DIMS:
+    case NN_TFLITE_OP(BITCAST):
         return view_whole(segment, node);
     case NNHAL_OP_CONCATENATION:
         return view_concatenation(segment, node);

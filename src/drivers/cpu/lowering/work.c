@@ -152,6 +152,7 @@ static bool is_moved(uint32_t operation)
     case NNHAL_OP_RESHAPE:
     case NNHAL_OP_SQUEEZE:
     case NNHAL_OP_EXPAND_DIMS:
+    case NN_TFLITE_OP(BITCAST):
     case NNHAL_OP_TRANSPOSE:
     case NNHAL_OP_CONCATENATION:
     case NNHAL_OP_SPLIT:

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RELU, RELU1, RELU6, TANH, LOGISTIC, HARD_SWISH of 8-bit quantized tensors, plain C:
+/* RELU, RELU1, RELU6, TANH, LOGISTIC, HARD_SWISH, RELU of nnhal.tflite, of 8-bit quantized tensors, plain C:
  * functions of one code, so each is a table of 256. */
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/broadcast.h"
 #include "drivers/cpu/kernels/common/fixed-math.h"
 #include "drivers/cpu/kernels/common/lut.h"
 #include "drivers/cpu/kernels/common/quant8.h"
+
+#include "model/ops.h"
 
 /* ---- RELU, RELU1, RELU6 ---- */
 
@@ -31,6 +33,37 @@ static int lower_clamp(struct nn_lower *lower)
     nn_activation_q8(code, nn_quant_flip(in->type) != 0, in->scale, in->zero_point, &bounds.low,
                      &bounds.high);
     return nn_lut_lower(lower, clamp_code, &bounds);
+}
+
+/* ---- RELU to another scale ---- */
+
+struct scaled {
+    struct bounds bounds;
+    struct nn_multiplier multiplier;
+    int32_t in_zero_point, out_zero_point;
+};
+
+static int32_t scale_code(const void *ctx, int32_t code)
+{
+    const struct scaled *scaled = ctx;
+    int64_t x = nn_multiplier_apply(code - scaled->in_zero_point, scaled->multiplier);
+
+    return nn_clamp_i32(nn_sat16(x + scaled->out_zero_point), scaled->bounds.low,
+                        scaled->bounds.high);
+}
+
+/* The quotient is a float, as in TensorFlow Lite. */
+static int lower_scaled(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0], *out = &lower->outputs[0];
+    struct scaled scaled = {.multiplier = nn_multiplier_make((double)(in->scale / out->scale)),
+                            .in_zero_point = in->zero_point,
+                            .out_zero_point = out->zero_point};
+
+    if (!nn_activation_q8(nn_lower_i32(lower, 1, 0), nn_quant_flip(out->type) != 0, out->scale,
+                          out->zero_point, &scaled.bounds.low, &scaled.bounds.high))
+        return nn_lower_refuse(lower, "input 1 is not a fused activation");
+    return nn_lut_lower(lower, scale_code, &scaled);
 }
 
 /* ---- TANH, LOGISTIC ---- */
@@ -141,20 +174,21 @@ static int lower_hard_swish(struct nn_lower *lower)
     return nn_lut_lower(lower, hard_swish_code, &swish);
 }
 
-#define ROW(op_name, op, lower_function)                                                           \
+#define ROW(head, lower_function)                                                                  \
     {                                                                                              \
-        NN_ROW(op_name, op), .in0 = NN_T_U8 | NN_T_S8, .weights_bytes = 256, .in_place = 1,        \
-                             .is_elementwise = 1, .lower = lower_function, .walk = nn_rows_run,    \
-                             .row = nn_lut_row, .element_cost = NN_LUT_COST                        \
+        head, .in0 = NN_T_U8 | NN_T_S8, .weights_bytes = 256, .in_place = 1, .is_elementwise = 1,  \
+              .lower = lower_function, .walk = nn_rows_run, .row = nn_lut_row,                     \
+              .element_cost = NN_LUT_COST                                                          \
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("relu_q8__c", RELU, lower_clamp),
-    ROW("relu1_q8__c", RELU1, lower_clamp),
-    ROW("relu6_q8__c", RELU6, lower_clamp),
-    ROW("tanh_q8__c", TANH, lower_smooth),
-    ROW("logistic_q8__c", LOGISTIC, lower_smooth),
-    ROW("hard_swish_q8__c", HARD_SWISH, lower_hard_swish),
+    ROW(NN_ROW("relu_q8__c", RELU), lower_clamp),
+    ROW(NN_ROW("relu1_q8__c", RELU1), lower_clamp),
+    ROW(NN_ROW("relu6_q8__c", RELU6), lower_clamp),
+    ROW(NN_ROW("tanh_q8__c", TANH), lower_smooth),
+    ROW(NN_ROW("logistic_q8__c", LOGISTIC), lower_smooth),
+    ROW(NN_ROW("hard_swish_q8__c", HARD_SWISH), lower_hard_swish),
+    ROW(NN_TFLITE_ROW("scaled_relu_q8__c", RELU), lower_scaled),
 };
 
 NN_KERNEL_FAMILY(activation_q8, kernels);

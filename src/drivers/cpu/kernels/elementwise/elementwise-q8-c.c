@@ -225,15 +225,49 @@ static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)
 
 /* ---- MUL ---- */
 
+/* nnhal.tflite's MUL, whose output's scale NNAPI's may not have: the quotient is a float, as in
+ * TensorFlow Lite, and may be above 1. */
+static int lower_coarse_mul(struct nn_lower *lower)
+{
+    struct q8_params *params = lower->params;
+    float product = lower->inputs[0].scale * lower->inputs[1].scale;
+
+    init_params(lower);
+    params->multiplier = nn_multiplier_make((double)(product / lower->outputs[0].scale));
+    return set_activation(lower);
+}
+
+NN_INLINE void coarse_mul_loop(const struct nn_kernel_args *args, const struct nn_row *row,
+                               size_t step0, size_t step1)
+{
+    const struct q8_params params = *(const struct q8_params *)args->params;
+    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
+    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+
+    for (size_t i = 0; i < row->n; i++) {
+        int32_t x = nn_quant_code(a[i * step0], params.flip) - params.zeros[0];
+        int32_t y = nn_quant_code(b[i * step1], params.flip) - params.zeros[1];
+        int32_t code = nn_sat16(nn_multiplier_apply(x * y, params.multiplier));
+
+        out[i] = (uint8_t)nn_clamp_i32(code + params.zero, params.low, params.high);
+    }
+}
+
+static void coarse_mul_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    NN_ROW_STEPS(coarse_mul_loop, args, row);
+}
+
 static int lower_mul(struct nn_lower *lower)
 {
     struct q8_params *params = lower->params;
     float product = lower->inputs[0].scale * lower->inputs[1].scale;
     double real = (double)product / (double)lower->outputs[0].scale;
 
-    init_params(lower);
     if (!is_fraction(real))
-        return nn_lower_refuse(lower, "the output's scale is not above the product of the inputs'");
+        return NN_KERNEL_E_PASS;
+    init_params(lower);
     params->multiplier = nn_multiplier_make(real);
     return set_activation(lower);
 }
@@ -402,6 +436,7 @@ static const struct nn_kernel kernels[] = {
     ROW("add_q8", ADD, 2048, lower_add, sum_row, 32),
     ROW("sub_q8", SUB, 2048, lower_sub, sum_row, 32),
     ROW("mul_q8", MUL, 0, lower_mul, mul_row, 32),
+    ROW("coarse_mul_q8", MUL, 0, lower_coarse_mul, coarse_mul_row, 64),
     ROW("maximum_q8", MAXIMUM, 512, lower_extreme, maximum_row, 24),
     ROW("minimum_q8", MINIMUM, 512, lower_extreme, minimum_row, 24),
     ROW("prelu_q8", PRELU, 256, lower_prelu, prelu_row, 48),

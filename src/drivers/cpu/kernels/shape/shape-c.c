@@ -11,10 +11,11 @@
 
 #include "model/slice.h"
 #include "model/operands.h"
+#include "model/ops.h"
 
 #include <string.h>
 
-/* ---- copies: RESHAPE, SQUEEZE, EXPAND_DIMS ---- */
+/* ---- copies: RESHAPE, SQUEEZE, EXPAND_DIMS, BITCAST ---- */
 
 /* Bytes of an output that are written together; elements divide it. */
 enum { BLOCK_BYTES = 65536, BLOCK_NS = 10000 };
@@ -436,10 +437,9 @@ static bool find_space_to_batch_scratch(const struct nn_kernel_step *step,
 
 /* ---- the table ---- */
 
-#define COPY(op, row_name, values)                                                                 \
+#define COPY(head, values)                                                                         \
     {                                                                                              \
-        NN_ROW(row_name "__c", op), .needs_value = (values), .in_place = 1, .run = nn_copy__c,     \
-                                    .check = check_copy                                            \
+        head, .needs_value = (values), .in_place = 1, .run = nn_copy__c, .check = check_copy       \
     }
 #define NEST(op, row_name, values)                                                                 \
     {                                                                                              \
@@ -449,9 +449,10 @@ static bool find_space_to_batch_scratch(const struct nn_kernel_step *step,
     }
 
 static const struct nn_kernel kernels[] = {
-    COPY(RESHAPE, "reshape", 1 << 1),
-    COPY(SQUEEZE, "squeeze", 1 << 1),
-    COPY(EXPAND_DIMS, "expand_dims", 0),
+    COPY(NN_ROW("reshape__c", RESHAPE), 1 << 1),
+    COPY(NN_ROW("squeeze__c", SQUEEZE), 1 << 1),
+    COPY(NN_ROW("expand_dims__c", EXPAND_DIMS), 0),
+    COPY(NN_TFLITE_ROW("bitcast__c", BITCAST), 0),
     {NN_ROW("rank__c", RANK), .run = nn_rank__c},
     {NN_ROW("fill__c", FILL), .needs_value = 1 << 0, .run = nn_fill_value__c},
     NEST(TRANSPOSE, transpose, 1 << 1),

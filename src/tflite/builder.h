@@ -118,7 +118,8 @@ uint32_t tfl_operand(struct tfl_builder *b, int32_t tensor);
 bool tfl_read_i32(const struct tfl_builder *b, uint32_t i, int32_t *values, uint32_t max,
                   uint32_t *ret_n);
 
-/* tfl_read_f32() - the values of a constant as floats, dequantized; kept by b. */
+/* tfl_read_f32() - the values of a constant as floats, dequantized, also by a scale for each channel;
+ * kept by b. Returns: NULL if it cannot be read so. */
 const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor, size_t *ret_n);
 
 /* tfl_is_float() - float32 or float16. */

@@ -76,6 +76,9 @@ static bool read_quantization(const struct lite_tensor *from, struct tfl_tensor 
             to->zero_point = affine->zero_point->data[0];
         return true;
     }
+    for (int i = 0; affine->zero_point && i < affine->zero_point->size; i++)
+        if (affine->zero_point->data[i])
+            to->zero_point = 1;
     return to->n_dimensions && to->dimensions[to->quantized_dimension] == to->n_scales;
 }
 

@@ -44,8 +44,8 @@ struct tfl_tensor {
     size_t file_offset;  /* of data, in the memory of constants; TFL_NO_OFFSET: not there */
     uint32_t n_scales;
     const float *scales;
-    float scale; /* 0: not quantized, or per channel */
-    int32_t zero_point;
+    float scale;        /* 0: not quantized, or per channel */
+    int32_t zero_point; /* of several scales: not 0 if one has one that is not */
     uint32_t quantized_dimension;
     bool is_variable;
     bool is_sparse;

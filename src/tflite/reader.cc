@@ -231,6 +231,13 @@ int read_quantization(const fb::Tensor *from, struct tfl_tensor *to, uint32_t in
         return 0;
     to->n_scales = scales->size();
     to->scales = scales->data();
+    for (uint32_t i = 0; to->n_scales > 1 && zero_points && i < zero_points->size(); i++) {
+        int64_t zero_point;
+
+        std::memcpy(&zero_point, zero_points->Data() + i * sizeof(zero_point), sizeof(zero_point));
+        if (zero_point)
+            to->zero_point = 1;
+    }
     if (to->n_scales == 1) {
         to->scale = scales->Get(0);
         int64_t zero_point = 0;

@@ -125,14 +125,26 @@ static float f16_to_f32(uint16_t half)
     return result.value;
 }
 
+/* The scale of element i. */
+static float scale_at(const struct tfl_tensor *tensor, size_t i)
+{
+    size_t n_inside = 1; /* elements of a part that has one scale, in a row */
+
+    if (tensor->n_scales <= 1)
+        return tfl_scale_of(tensor);
+    for (uint32_t d = tensor->quantized_dimension + 1; d < tensor->n_dimensions; d++)
+        n_inside *= tensor->dimensions[d];
+    return tensor->scales[i / n_inside % tensor->n_scales];
+}
+
 const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor, size_t *ret_n)
 {
     size_t element = tensor->type == TFL_FLOAT32                                ? 4
                      : tensor->type == TFL_FLOAT16 || tensor->type == TFL_INT16 ? 2
                                                                                 : 1;
     size_t n = tensor->n_bytes / element;
-    bool is_plain = tensor->data && tensor->n_scales <= 1; /* scales of channels are not read */
-    float *values = is_plain ? tfl_keep(b, n * sizeof(*values)) : NULL;
+    bool is_read = tensor->data && (tensor->n_scales <= 1 || tensor->zero_point == 0);
+    float *values = is_read ? tfl_keep(b, n * sizeof(*values)) : NULL;
 
     if (!values)
         return NULL;
@@ -150,14 +162,13 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
             break;
         case TFL_INT16:
             memcpy(&code, tensor->data + i * 2, 2);
-            values[i] = tfl_scale_of(tensor) * (float)code;
+            values[i] = scale_at(tensor, i) * (float)code;
             break;
         case TFL_UINT8:
-            values[i] = tfl_scale_of(tensor) * (float)(tensor->data[i] - tensor->zero_point);
+            values[i] = scale_at(tensor, i) * (float)(tensor->data[i] - tensor->zero_point);
             break;
         case TFL_INT8:
-            values[i] = tfl_scale_of(tensor) *
-                        (float)((int8_t)tensor->data[i] - tensor->zero_point);
+            values[i] = scale_at(tensor, i) * (float)((int8_t)tensor->data[i] - tensor->zero_point);
             break;
         default:
             return NULL;

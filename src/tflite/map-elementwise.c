@@ -54,6 +54,73 @@ static void map_same(struct tfl_builder *b)
                     b->op->n_inputs, (const uint32_t[]){tfl_output(b, 0)}, 1);
 }
 
+static bool has_eight_bits(const struct tfl_tensor *tensor)
+{
+    return tfl_is_quantized(tensor) && !tfl_is_sixteen(tensor);
+}
+
+static bool same_quant(const struct tfl_tensor *x, const struct tfl_tensor *y)
+{
+    return tfl_scale_of(x) == tfl_scale_of(y) && x->zero_point == y->zero_point;
+}
+
+/* Input 1 with the scale and zero point of input 0, and its own codes. */
+static uint32_t relabelled_input(struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_in(b, 1);
+    struct tfl_form form = tfl_form_of(b, y);
+    uint32_t relabelled;
+
+    form.scale = tfl_scale_of(x);
+    form.zero_point = x->zero_point;
+    if (y->data)
+        return tfl_constant(b, &form, y->data, y->n_bytes);
+    relabelled = tfl_temporary(b, &form);
+    tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_BITCAST), relabelled, tfl_input(b, 1));
+    return relabelled;
+}
+
+/* Of 8 bits TensorFlow Lite compares codes, not what they stand for. */
+static void map_extreme(struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_in(b, 1);
+    int32_t type = b->op->code == TFL_MAXIMUM ? ANEURALNETWORKS_MAXIMUM : ANEURALNETWORKS_MINIMUM;
+
+    if (!has_eight_bits(x) || !has_eight_bits(y) || x->type != y->type || y->n_scales != 1 ||
+        same_quant(x, y))
+        map_same(b);
+    else
+        tfl_add1(b, type, tfl_output(b, 0), tfl_input(b, 0), relabelled_input(b));
+}
+
+/* NNAPI's result has the input's scale and zero point. */
+static void map_relu(struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_out(b, 0);
+    int32_t code = b->op->code == TFL_RELU    ? ANEURALNETWORKS_FUSED_RELU
+                   : b->op->code == TFL_RELU6 ? ANEURALNETWORKS_FUSED_RELU6
+                                              : ANEURALNETWORKS_FUSED_RELU1;
+
+    tfl_need(b, x && y, "no input or output");
+    if (!has_eight_bits(x) || same_quant(x, y))
+        map_same(b);
+    else
+        tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_RELU), tfl_output(b, 0),
+                 tfl_input(b, 0), tfl_i32(b, code));
+}
+
+/* Of 8 bits NNAPI has one scale and zero point; of 16 the device judges. */
+static void map_tanh(struct tfl_builder *b)
+{
+    const struct tfl_tensor *y = tfl_out(b, 0);
+
+    tfl_need(b,
+             !has_eight_bits(y) ||
+                 (y->scale == 1.0f / 128 && y->zero_point == (y->type == TFL_INT8 ? 0 : 128)),
+             "to the scale %g and zero point %d", (double)y->scale, y->zero_point);
+    map_same(b);
+}
+
 /* A scale that TensorFlow Lite takes for a power of two, within a thousandth of its logarithm. */
 static bool is_power_of_two(const struct tfl_tensor *tensor)
 {
@@ -72,6 +139,21 @@ static bool is_shifted(const struct tfl_builder *b)
            is_power_of_two(y) && is_power_of_two(sum);
 }
 
+/* TensorFlow Lite has no sums and products of such codes: it takes them for codes of the scale 0. */
+static bool has_channels(const struct tfl_tensor *tensor)
+{
+    return tensor && tensor->n_scales > 1;
+}
+
+/* A product of 8 bits with a scale that NNAPI's MUL may not have. */
+static bool is_fine_product(const struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_in(b, 1), *product = tfl_out(b, 0);
+
+    return b->op->code == TFL_MUL && has_eight_bits(x) && has_eight_bits(y) &&
+           has_eight_bits(product) && !(tfl_scale_of(product) > tfl_scale_of(x) * tfl_scale_of(y));
+}
+
 static void map_arithmetic(struct tfl_builder *b)
 {
     static const struct {
@@ -85,10 +167,14 @@ static void map_arithmetic(struct tfl_builder *b)
     uint32_t x = tfl_input(b, 0), y = tfl_input(b, 1);
 
     tfl_need(b, !is_shifted(b), "16 bits with scales that are powers of two");
+    tfl_need(b, !has_channels(tfl_in(b, 0)) && !has_channels(tfl_in(b, 1)),
+             "of codes with a scale for each channel");
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (codes[i].code == b->op->code)
-            tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), codes[i].nnapi), tfl_output(b, 0), x, y,
-                     tfl_activation(b));
+            tfl_add1(b,
+                     is_fine_product(b) ? tfl_extension_operation(b, NNHAL_TFLITE_MUL)
+                                        : tfl_operation_on(b, tfl_in(b, 0), codes[i].nnapi),
+                     tfl_output(b, 0), x, y, tfl_activation(b));
 }
 
 static void map_square(struct tfl_builder *b)
@@ -208,13 +294,13 @@ const struct tfl_mapping tfl_map_elementwise[] = {
     {TFL_QUANTIZE, map_quantize},
     {TFL_FLOOR, map_same},
     {TFL_LOGISTIC, map_same},
-    {TFL_RELU, map_same},
-    {TFL_RELU_N1_TO_1, map_same},
-    {TFL_RELU6, map_same},
-    {TFL_TANH, map_same},
+    {TFL_RELU, map_relu},
+    {TFL_RELU_N1_TO_1, map_relu},
+    {TFL_RELU6, map_relu},
+    {TFL_TANH, map_tanh},
     {TFL_EXP, map_same},
-    {TFL_MAXIMUM, map_same},
-    {TFL_MINIMUM, map_same},
+    {TFL_MAXIMUM, map_extreme},
+    {TFL_MINIMUM, map_extreme},
     {TFL_LESS, map_same},
     {TFL_LESS_EQUAL, map_same},
     {TFL_GREATER, map_same},

@@ -5,17 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Codes are moved as they are, and NNAPI gives the result the input's scale: one of 16 bits for which
- * the file declares another would be read wrongly. */
-static void check_moved(struct tfl_builder *b, const struct tfl_tensor *from, uint32_t output)
-{
-    const struct tfl_tensor *to = tfl_out(b, output);
-
-    if (tfl_is_sixteen(from) && to && tfl_scale_of(to) != tfl_scale_of(from))
-        tfl_fail(b, -ENOTSUP, "16 bits with the scale %g for codes of the scale %g",
-                 (double)tfl_scale_of(to), (double)tfl_scale_of(from));
-}
-
 /* A constant list of integers given by the operation's input i. */
 static uint32_t list_input(struct tfl_builder *b, uint32_t i)
 {
@@ -56,14 +45,12 @@ static void map_reshape(struct tfl_builder *b)
     struct tfl_form form;
 
     tfl_need(b, tfl_out(b, 0), "no output");
-    check_moved(b, tfl_in(b, 0), 0);
     form = tfl_form_of(b, tfl_out(b, 0));
     add_reshape(b, tfl_input(b, 0), tfl_output(b, 0), &form);
 }
 
 static void map_transpose(struct tfl_builder *b)
 {
-    check_moved(b, tfl_in(b, 0), 0);
     tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_TRANSPOSE), tfl_output(b, 0),
              tfl_input(b, 0), list_input(b, 1));
 }
@@ -75,7 +62,6 @@ static void map_pad(struct tfl_builder *b)
     uint32_t input = tfl_input(b, 0), pads = tfl_input(b, 1), with;
 
     if (type == ANEURALNETWORKS_PAD) {
-        check_moved(b, x, 0);
         tfl_add1(b, tfl_operation_on(b, x, type), tfl_output(b, 0), input, pads);
         return;
     }
@@ -156,7 +142,6 @@ static void map_unpack(struct tfl_builder *b)
         struct tfl_form piece;
 
         tfl_need(b, tfl_out(b, i), "output %u is missing", i);
-        check_moved(b, x, i);
         piece = tfl_form_of(b, tfl_out(b, i));
         add_reshape(b, pieces[i], tfl_output(b, i), &piece);
     }
@@ -168,10 +153,8 @@ static void map_split(struct tfl_builder *b)
     uint32_t *outputs = tfl_keep(b, (size_t)n * sizeof(*outputs));
 
     tfl_need(b, outputs, "no outputs");
-    for (uint32_t i = 0; i < n; i++) {
-        check_moved(b, tfl_in(b, 1), i);
+    for (uint32_t i = 0; i < n; i++)
         outputs[i] = tfl_output(b, i);
-    }
     tfl_add(
         b, tfl_operation_on(b, tfl_in(b, 1), ANEURALNETWORKS_SPLIT),
         (const uint32_t[]){tfl_input(b, 1), tfl_i32(b, one_value(b, 0)), tfl_i32(b, (int32_t)n)}, 3,
@@ -226,7 +209,6 @@ static void map_strided_slice(struct tfl_builder *b)
         end[i] = begin[i] + 1;
         end_mask = begin[i] == -1 ? end_mask | 1 << i : end_mask & ~(1 << i);
     }
-    check_moved(b, tfl_in(b, 0), 0);
     tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_STRIDED_SLICE), tfl_output(b, 0),
              tfl_input(b, 0), tfl_i32s(b, begin, n), tfl_i32s(b, end, n), list_input(b, 3),
              tfl_i32(b, o->begin_mask), tfl_i32(b, end_mask), tfl_i32(b, o->shrink_axis_mask));

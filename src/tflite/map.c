@@ -60,11 +60,85 @@ static bool takes_complex(const struct tfl_builder *b)
     }
 }
 
+/* The tensor whose codes the operation moves, chooses or averages as they are; NULL: it computes with
+ * what they stand for. */
+static const struct tfl_tensor *moved_tensor(const struct tfl_builder *b)
+{
+    switch (b->op->code) {
+    case TFL_AVERAGE_POOL_2D:
+    case TFL_MAX_POOL_2D:
+        return b->op->options.activation ? NULL : tfl_in(b, 0);
+    case TFL_BATCH_TO_SPACE_ND:
+    case TFL_DEPTH_TO_SPACE:
+    case TFL_EXPAND_DIMS:
+    case TFL_GATHER:
+    case TFL_MAXIMUM:
+    case TFL_MINIMUM:
+    case TFL_MIRROR_PAD:
+    case TFL_PAD: /* with the code for 0, which is the output's */
+    case TFL_RESHAPE:
+    case TFL_RESIZE_BILINEAR:
+    case TFL_RESIZE_NEAREST_NEIGHBOR:
+    case TFL_REVERSE_V2:
+    case TFL_SLICE:
+    case TFL_SPACE_TO_DEPTH:
+    case TFL_SPLIT_V:
+    case TFL_SQUEEZE:
+    case TFL_STRIDED_SLICE:
+    case TFL_TILE:
+    case TFL_TRANSPOSE:
+    case TFL_UNPACK:
+        return tfl_in(b, 0);
+    case TFL_SPLIT:
+        return tfl_in(b, 1);
+    default:
+        return NULL;
+    }
+}
+
+/* Whether output i has the codes of from with another scale or zero point. */
+static bool is_relabelled(const struct tfl_builder *b, const struct tfl_tensor *from, uint32_t i)
+{
+    const struct tfl_tensor *to = tfl_out(b, i);
+
+    return tfl_is_quantized(from) && from->n_scales == 1 && to && to->type == from->type &&
+           (tfl_scale_of(to) != tfl_scale_of(from) || to->zero_point != from->zero_point);
+}
+
+/* NNAPI gives what is moved the input's scale and zero point. Where the file declares others, it is
+ * moved to a temporary, whose codes become those of the output as they are. */
+static void map_moved(struct tfl_builder *b, tfl_map_fn map)
+{
+    const struct tfl_tensor *from = moved_tensor(b);
+    uint32_t *moved = tfl_keep(b, (b->op->n_outputs + (size_t)1) * sizeof(*moved));
+    struct tfl_form form;
+
+    for (uint32_t i = 0; moved && i < b->op->n_outputs; i++) {
+        moved[i] = TFL_NO_OPERAND;
+        if (!is_relabelled(b, from, i))
+            continue;
+        tfl_need(b, b->op->code != TFL_PAD || tfl_out(b, i)->zero_point == from->zero_point,
+                 "from the zero point %d to %d", from->zero_point, tfl_out(b, i)->zero_point);
+        form = tfl_form_of(b, tfl_out(b, i));
+        form.scale = tfl_scale_of(from);
+        form.zero_point = from->zero_point;
+        moved[i] = tfl_temporary(b, &form);
+        b->operands[b->op->outputs[i]] = moved[i];
+    }
+    map(b);
+    for (uint32_t i = 0; moved && i < b->op->n_outputs; i++) {
+        if (moved[i] == TFL_NO_OPERAND)
+            continue;
+        b->operands[b->op->outputs[i]] = TFL_NO_OPERAND;
+        tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_BITCAST), tfl_output(b, i), moved[i]);
+    }
+}
+
 void tfl_map(struct tfl_builder *b)
 {
     tfl_map_fn map = find_mapping(b->op);
 
     tfl_need(b, map, "NNAPI has no such operation");
     tfl_need(b, !has_complex(b) || takes_complex(b), "of complex numbers");
-    map(b);
+    map_moved(b, map);
 }

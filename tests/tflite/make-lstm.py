@@ -6,7 +6,8 @@
 
 FOLDER/lstm.tflite has cells in each of their forms, side by side on three sequences and a single step: coupled
 or not, with peepholes, with layer normalization, with a projection and clips, by time or by batch. What they
-give can be compared bit by bit. Weights, biases and scales are random, and always the same.
+give can be compared bit by bit. Weights, biases and scales are random, and always the same. FOLDER/lstm-bare.tflite
+lacks what a cell counts in.
 """
 
 import itertools
@@ -104,8 +105,8 @@ def make_taken():
     for n_outputs, exponent in ((7, 9), (3, 15), (12, 12)):
         for has_norms, data in ((False, one), (True, one), (True, step)):
             cell = Cell(net, data)
-            cell.n_outputs, cell.cell_scale, cell.is_projected, cell.has_norms = n_outputs, 2**-exponent, True, has_norms
-            cell.has_peepholes = n_outputs == cell.n_cells
+            cell.n_outputs, cell.cell_scale, cell.is_projected = n_outputs, 2**-exponent, True
+            cell.has_norms, cell.has_peepholes = has_norms, n_outputs == cell.n_cells
             cell.cell_clip, cell.proj_clip = (0.3, 0.4) if has_norms else (0.0, 0.0)
             cell.add()
     cell = Cell(net, one)  # sums that differ little: the scale of the normalization decides
@@ -116,6 +117,10 @@ def make_taken():
 
 def main(flatc, schema, folder):
     make_taken().write(flatc, schema, folder, "lstm")
+    bare = network.Net(OPERATORS)
+    Cell(bare, Sequence(bare, 1, 2, True)).add()
+    del bare.operators[0]["intermediates"]
+    bare.write(flatc, schema, folder, "lstm-bare")
 
 
 main(*sys.argv[1:])

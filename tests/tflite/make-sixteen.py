@@ -114,18 +114,6 @@ def refuse(net, name, inputs, results, kind=None, **options):
         net.add("DEQUANTIZE", [result], [net.tensor(net.tensors[result]["shape"], "FLOAT32")], "Dequantize")
 
 
-def refused_moves(net, image):
-    def other(*shape):
-        return net.tensor(list(shape), scale=2e-3)
-    refuse(net, "RESHAPE", [image, net.integers(6, 20)], [other(6, 20)], "Reshape", new_shape=[6, 20])
-    refuse(net, "TRANSPOSE", [image, net.integers(0, 3, 1, 2)], [other(1, 4, 6, 5)], "Transpose")
-    padding = net.tensor([4, 2], "INT32", values=[0, 0, 1, 2, 3, 0, 0, 1])
-    refuse(net, "PAD", [image, padding], [other(1, 9, 8, 5)], "Pad")
-    refuse(net, "SPLIT", [net.integers(1), image], [other(1, 2, 5, 4) for _ in range(3)], "Split", num_splits=3)
-    slices = [net.integers(0, 5, 1, 3), net.integers(1, 0, 5, 0), net.integers(1, -2, 3, -1)]
-    refuse(net, "STRIDED_SLICE", [image, *slices], [other(1, 3, 2, 3)], "StridedSlice")
-
-
 def refused_functions(net, reals, image, row):
     refuse(net, "LEAKY_RELU", [image], [net.tensor(IMAGE, scale=1e-3)], "LeakyRelu", alpha=-0.5)
     coarse = net.tensor(IMAGE, scale=6.0)
@@ -164,7 +152,6 @@ def make_refused():
     reals, image, row = net.tensor(IMAGE, "FLOAT32"), net.tensor(IMAGE, scale=scale), net.tensor([1, 70000], scale=9e-4)
     net.inputs = [reals, row]
     net.add("QUANTIZE", [reals], [image], "Quantize")
-    refused_moves(net, image)
     refused_functions(net, reals, image, row)
     refused_sums(net, image, scale)
     refused_zero_points(net, reals)
@@ -179,6 +166,7 @@ def make_taken():
     arithmetic(net, image, row)
     functions(net, image)
     moves(net, image, scale)
+    moves(net, image, 2e-3)  # codes that are read with another scale
     convolutions(net, image)
     dense(net, image, scale)
     return net

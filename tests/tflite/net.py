@@ -7,7 +7,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-ELEMENTS = {"INT8": "b", "INT16": "h", "INT32": "i", "INT64": "q"}
+ELEMENTS = {"INT8": "b", "UINT8": "B", "INT16": "h", "INT32": "i", "INT64": "q"}
 
 
 class Net:

@@ -247,6 +247,14 @@ def lstm(way):
                                                for n in (60, 60, 1500, 15)], exact)
 
 
+def scales(way):
+    """Outputs of 8 bits with scales that NNAPI's operations do not have, and constants with one for each
+    channel."""
+    rng = random.Random(4)
+    compare_made(way, "scales", 101, lambda run: [bytes(rng.randrange(256) for _ in range(120)) for _ in range(4)] + [
+        struct.pack("24f", *(rng.uniform(-3, 3) for _ in range(24)))], exact)
+
+
 def exact(found, wanted, what):
     expect(found == wanted, f"{what}: {found}, not {wanted}")
 
@@ -285,7 +293,7 @@ def sixteen(way):
 
 def sixteen_refused(way):
     """What is not computed as TensorFlow Lite does stays with it, and is read as it declares."""
-    compare_sixteen(way, "sixteen-refused", 70000, 3, 16)
+    compare_sixteen(way, "sixteen-refused", 70000, 3, 11)
 
 
 def compare_sixteen(way, name, n_codes, n_runs, n_refused):
@@ -363,6 +371,6 @@ def killed_while_computing(way):
 
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
                "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm, "sixteen": sixteen,
-               "sixteen-refused": sixteen_refused, "states": states, "twice": twice,
+               "scales": scales, "sixteen-refused": sixteen_refused, "states": states, "twice": twice,
                "killed": killed_while_computing}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

@@ -170,9 +170,26 @@ TEST(an_operation_that_cannot_be_mapped_is_named)
     ck_assert_int_eq(load_model(made_path("shifted"), &model), -ENOTSUP);
     ck_assert_str_eq(message, "operation 0 (ADD): 16 bits with scales that are powers of two");
     ck_assert_int_eq(load_model(made_path("sixteen-refused"), &model), -ENOTSUP);
-    ck_assert_str_eq(message,
-                     "operation 1 (RESHAPE): 16 bits with the scale 0.002 for codes of the "
-                     "scale 0.0017");
+    ck_assert_str_eq(message, "operation 1 (LEAKY_RELU): 16 bits with a slope below 0");
+}
+TEST_END
+
+/* They would give other codes than TensorFlow Lite. */
+TEST(scales_and_cells_that_cannot_be_exact_are_refused)
+{
+    static const struct {
+        const char *model, *says;
+    } cases[] = {{"scales-tanh", "operation 0 (TANH): to the scale 0.02 and zero point 0"},
+                 {"scales-channels", "operation 0 (MUL): of codes with a scale for each channel"},
+                 {"scales-pad", "operation 0 (PAD): from the zero point -11 to 7"},
+                 {"lstm-bare", "operation 0 (UNIDIRECTIONAL_SEQUENCE_LSTM): 0 intermediate "
+                               "tensors, in place of 5"}};
+    struct nnhal_tflite *model;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(load_model(made_path(cases[i].model), &model), -ENOTSUP);
+        ck_assert_str_eq(message, cases[i].says);
+    }
 }
 TEST_END
 
@@ -504,7 +521,8 @@ TEST_END
 CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_points_of_int8,
            inputs_and_outputs_are_described, what_is_no_file_is_refused,
            every_truncation_is_refused, flipped_bits_do_no_harm,
-           an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
+           an_operation_that_cannot_be_mapped_is_named,
+           scales_and_cells_that_cannot_be_exact_are_refused, damaged_contents_are_named,
            complex_numbers_are_refused_where_they_mean_something_else, composed_operations_compute,
            the_extension_computes_what_nnapi_has_not, transforms_compute,
            activations_of_16_bits_compute, sparse_constants_are_made_dense,

@@ -29,7 +29,8 @@ enum nnhal_tflite_operand_type {
 };
 
 /* doc/app/tflite-extension.md says what each takes. Those with the name of one of NNAPI's are that
- * operation with activations of 16 bits; MUL, RELU and UNIDIRECTIONAL_SEQUENCE_LSTM have 8 bits. */
+ * operation with activations of 16 bits, or with tensors of a rank above 4; MUL, RELU and
+ * UNIDIRECTIONAL_SEQUENCE_LSTM have 8 bits. */
 enum nnhal_tflite_operation {
     NNHAL_TFLITE_ARG_MAX = 0,
     NNHAL_TFLITE_ARG_MIN = 1,
@@ -64,7 +65,8 @@ enum nnhal_tflite_operation {
     NNHAL_TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM = 30,
     NNHAL_TFLITE_BITCAST = 31,
     NNHAL_TFLITE_RELU = 32,
-    NNHAL_TFLITE_OPERATION_N = 33,
+    NNHAL_TFLITE_DIV = 33,
+    NNHAL_TFLITE_OPERATION_N = 34,
 };
 
 #ifdef __cplusplus

@@ -56,11 +56,19 @@ static uint32_t operand_type(const void *ctx, uint32_t i)
     return operands[i].type;
 }
 
-/* The operation's row that the operands fit, NULL if none does. */
-static const struct nn_signature *find_row(const struct nn_infer *infer, const struct nn_op *op)
+static uint32_t operand_rank(const void *ctx, uint32_t i)
 {
-    struct nn_signature_side inputs = {infer->n_inputs, infer->inputs, operand_type, NULL};
-    struct nn_signature_side outputs = {infer->n_outputs, infer->outputs, operand_type, NULL};
+    const struct nn_infer_operand *operands = ctx;
+
+    return operands[i].n_dims;
+}
+
+/* The operation's row that the operands fit, NULL if none does. rank: NULL to leave ranks alone. */
+static const struct nn_signature *find_row(const struct nn_infer *infer, const struct nn_op *op,
+                                           uint32_t (*rank)(const void *ctx, uint32_t i))
+{
+    struct nn_signature_side inputs = {infer->n_inputs, infer->inputs, operand_type, rank};
+    struct nn_signature_side outputs = {infer->n_outputs, infer->outputs, operand_type, rank};
     struct nn_signature_match match;
 
     for (uint32_t i = 0; i < op->n_signatures; i++)
@@ -71,10 +79,10 @@ static const struct nn_signature *find_row(const struct nn_infer *infer, const s
 
 static const struct nn_signature *find_signature(const struct nn_infer *infer)
 {
-    const struct nn_signature *signature = find_row(infer, infer->op);
+    const struct nn_signature *signature = find_row(infer, infer->op, NULL);
     const struct nn_op *further = signature ? NULL : nn_op_further(infer->op);
 
-    return further ? find_row(infer, further) : signature;
+    return further ? find_row(infer, further, NULL) : signature;
 }
 
 /* check_inputs() - only omittable inputs are omitted, and the others are known. */
@@ -159,12 +167,23 @@ static int refuse_empty(const struct nn_infer *infer)
     return 0;
 }
 
+/* A graph does not tell NNAPI's operation from nnhal.tflite's of the same code, which may take any
+ * rank. NNAPI's limit has been judged when the model was validated. */
+static bool may_have_any_rank(const struct nn_infer *infer)
+{
+    const struct nn_op *further = nn_op_further(infer->op);
+
+    return further && find_row(infer, further, operand_rank);
+}
+
 /* check_rules() - what the operation's row says. */
 static int check_rules(const struct nn_infer *infer, uint32_t rules)
 {
     uint32_t min = rules >> 4 & 15, max = rules & 15;
     int r = rules & NN_INFER_NOT_EMPTY ? refuse_empty(infer) : 0;
 
+    if (max && infer->inputs[0].n_dims > max && may_have_any_rank(infer))
+        max = NNHAL_MAX_RANK;
     return r || max == 0 ? r : nn_infer_rank(infer, 0, min, max);
 }
 

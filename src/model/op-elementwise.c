@@ -5,13 +5,13 @@
 
 #include "base/cleanup.h"
 
-/* Ranks are judged only when both are known. */
+/* Ranks are judged only when both are known. nnhal.tflite's operations take any. */
 static int validate_arithmetic(struct nn_op_context *context)
 {
     uint32_t rank_0 = nn_op_input(context, 0)->n_dimensions;
     uint32_t rank_1 = nn_op_input(context, 1)->n_dimensions;
 
-    if (rank_0 && rank_1 && (rank_0 > 4 || rank_1 > 4))
+    if (context->op->type < NN_TFLITE_OPS && rank_0 && rank_1 && (rank_0 > 4 || rank_1 > 4))
         return nn_refuse(context->why, "inputs 0 and 1 have rank %u and %u, at most 4 is allowed",
                          rank_0, rank_1);
     return 0;
@@ -37,7 +37,8 @@ static int infer_arithmetic(struct nn_infer *infer)
     int32_t activation;
     int r;
 
-    if ((r = nn_infer_rank(infer, 1, 1, 4)) || (r = nn_infer_activation(infer, NN_PAIR_ACTIVATION)))
+    if ((r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK)) ||
+        (r = nn_infer_activation(infer, NN_PAIR_ACTIVATION)))
         return r;
     if (infer->inputs[0].type == NNHAL_TENSOR_INT32 &&
         nn_infer_i32(infer, NN_PAIR_ACTIVATION, &activation) == 0 && activation)

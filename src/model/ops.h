@@ -111,7 +111,7 @@ struct nn_op_functions {
 
 /* No input that is present has a dimension of 0. */
 #define NN_INFER_NOT_EMPTY 0x100u
-/* The rank of input 0 is in [min, max]. */
+/* The rank of input 0 is in [min, max]; any, where nnhal.tflite's operation of this code takes it. */
 #define NN_INFER_RANK(min, max) ((uint32_t)(min) << 4 | (uint32_t)(max))
 
 struct nn_op_family {
@@ -172,7 +172,7 @@ struct nn_signature {
 struct nn_op {
     uint32_t type; /* enum nnhal_operation_type, or NN_TFLITE_OP() */
     /* What a graph has: type, or, for one of nnhal.tflite that is NNAPI's of the same name with
-     * further types, NNAPI's code, whose functions it has. */
+     * further types or ranks, NNAPI's code, whose functions it has. */
     uint32_t code;
     const char *name;
     unsigned level; /* that brought the operation, 1..8 */

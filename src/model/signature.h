@@ -33,8 +33,8 @@ struct nn_signature_match {
 bool nn_signature_fits(const struct nn_signature *signature, const struct nn_signature_side *inputs,
                        const struct nn_signature_side *outputs, struct nn_signature_match *match);
 
-/* nn_op_further() - nnhal.tflite's operation that has op's code in a graph, with further types; NULL:
- * there is none. */
+/* nn_op_further() - nnhal.tflite's operation that has op's code in a graph, with further types
+ * or ranks; NULL: there is none. */
 const struct nn_op *nn_op_further(const struct nn_op *op);
 
 /* nn_signature_type() - the type of a pattern's character: 'F' -> TENSOR_FLOAT32;

@@ -40,18 +40,72 @@ static const struct {
     {TFL_PRELU, ANEURALNETWORKS_PRELU},
 };
 
+/* Whether NNAPI limits the rank, and nnhal.tflite has nothing beyond it. */
+static bool is_too_high(const struct tfl_builder *b)
+{
+    switch (b->op->code) {
+    case TFL_FLOOR:
+    case TFL_RELU:
+    case TFL_RELU_N1_TO_1:
+    case TFL_RELU6:
+        return tfl_in(b, 0) && tfl_in(b, 0)->n_dimensions > TFL_NNAPI_MAX_RANK;
+    default:
+        return false;
+    }
+}
+
+/* The form of a tensor's elements in one row. */
+static struct tfl_form row_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor)
+{
+    struct tfl_form form = tfl_form_of(b, tensor);
+
+    for (uint32_t i = 1; i < form.n_dimensions; i++)
+        form.dimensions[0] *= form.dimensions[i];
+    form.n_dimensions = 1;
+    return form;
+}
+
+/* A function of one operand, whose elements are computed in one row. */
+static void map_in_row(struct tfl_builder *b, int32_t nnapi)
+{
+    int32_t reshape = tfl_extension_operation(b, NNHAL_TFLITE_RESHAPE);
+    struct tfl_form from, to, whole;
+    uint32_t row, result;
+
+    tfl_need(b, tfl_out(b, 0), "no output");
+    from = row_form_of(b, tfl_in(b, 0));
+    to = row_form_of(b, tfl_out(b, 0));
+    whole = tfl_form_of(b, tfl_out(b, 0));
+    row = tfl_temporary(b, &from);
+    result = tfl_temporary(b, &to);
+    tfl_add1(b, reshape, row, tfl_input(b, 0), tfl_shape(b, &from));
+    tfl_add1(b, nnapi, result, row);
+    tfl_add1(b, reshape, tfl_output(b, 0), result, tfl_shape(b, &whole));
+}
+
+static int32_t same_operation(int32_t code)
+{
+    for (size_t i = 0; i < sizeof(same_form) / sizeof(same_form[0]); i++)
+        if (same_form[i].code == code)
+            return same_form[i].nnapi;
+    return -1;
+}
+
 /* Operations whose inputs NNAPI takes as they are, one to three of them. */
 static void map_same(struct tfl_builder *b)
 {
+    int32_t nnapi = same_operation(b->op->code);
     uint32_t inputs[3];
 
     tfl_need(b, b->op->n_inputs >= 1 && b->op->n_inputs <= 3, "%u inputs", b->op->n_inputs);
+    if (is_too_high(b)) {
+        map_in_row(b, nnapi);
+        return;
+    }
     for (uint32_t i = 0; i < b->op->n_inputs; i++)
         inputs[i] = tfl_input(b, i);
-    for (size_t i = 0; i < sizeof(same_form) / sizeof(same_form[0]); i++)
-        if (same_form[i].code == b->op->code)
-            tfl_add(b, tfl_operation_on(b, tfl_in(b, 0), same_form[i].nnapi), inputs,
-                    b->op->n_inputs, (const uint32_t[]){tfl_output(b, 0)}, 1);
+    tfl_add(b, tfl_operation_on(b, tfl_in(b, 0), nnapi), inputs, b->op->n_inputs,
+            (const uint32_t[]){tfl_output(b, 0)}, 1);
 }
 
 static bool has_eight_bits(const struct tfl_tensor *tensor)
@@ -173,7 +227,7 @@ static void map_arithmetic(struct tfl_builder *b)
         if (codes[i].code == b->op->code)
             tfl_add1(b,
                      is_fine_product(b) ? tfl_extension_operation(b, NNHAL_TFLITE_MUL)
-                                        : tfl_operation_on(b, tfl_in(b, 0), codes[i].nnapi),
+                                        : tfl_operation_on(b, tfl_out(b, 0), codes[i].nnapi),
                      tfl_output(b, 0), x, y, tfl_activation(b));
 }
 
@@ -181,7 +235,8 @@ static void map_square(struct tfl_builder *b)
 {
     uint32_t x = tfl_input(b, 0);
 
-    tfl_add1(b, ANEURALNETWORKS_MUL, tfl_output(b, 0), x, x, tfl_i32(b, 0));
+    tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_MUL), tfl_output(b, 0), x, x,
+             tfl_i32(b, 0));
 }
 
 /* Squares x - y, which has form. */
@@ -190,8 +245,9 @@ static void square_difference(struct tfl_builder *b, uint32_t x, uint32_t y,
 {
     uint32_t difference = tfl_temporary(b, form), none = tfl_i32(b, ANEURALNETWORKS_FUSED_NONE);
 
-    tfl_add1(b, ANEURALNETWORKS_SUB, difference, x, y, none);
-    tfl_add1(b, ANEURALNETWORKS_MUL, result, difference, difference, none);
+    tfl_add1(b, tfl_operation_on(b, tfl_out(b, 0), ANEURALNETWORKS_SUB), difference, x, y, none);
+    tfl_add1(b, tfl_operation_on(b, tfl_out(b, 0), ANEURALNETWORKS_MUL), result, difference,
+             difference, none);
 }
 
 /* Of quantized tensors by real numbers: no codes are known that a difference has. */

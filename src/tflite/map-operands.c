@@ -15,33 +15,53 @@ uint32_t tfl_activation(struct tfl_builder *b)
 
 int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor, int32_t nnapi)
 {
+    enum { SIXTEEN = 1, RANK = 2, INTEGERS = 4 };
     static const struct {
         int32_t nnapi;
-        uint16_t number;
+        uint16_t number, further;
     } same[] = {
-        {ANEURALNETWORKS_DEQUANTIZE, NNHAL_TFLITE_DEQUANTIZE},
-        {ANEURALNETWORKS_RESHAPE, NNHAL_TFLITE_RESHAPE},
-        {ANEURALNETWORKS_FULLY_CONNECTED, NNHAL_TFLITE_FULLY_CONNECTED},
-        {ANEURALNETWORKS_ADD, NNHAL_TFLITE_ADD},
-        {ANEURALNETWORKS_CONV_2D, NNHAL_TFLITE_CONV_2D},
-        {ANEURALNETWORKS_DEPTHWISE_CONV_2D, NNHAL_TFLITE_DEPTHWISE_CONV_2D},
-        {ANEURALNETWORKS_TRANSPOSE_CONV_2D, NNHAL_TFLITE_TRANSPOSE_CONV_2D},
-        {ANEURALNETWORKS_SUB, NNHAL_TFLITE_SUB},
-        {ANEURALNETWORKS_MUL, NNHAL_TFLITE_MUL},
-        {ANEURALNETWORKS_LOGISTIC, NNHAL_TFLITE_LOGISTIC},
-        {ANEURALNETWORKS_TANH, NNHAL_TFLITE_TANH},
-        {ANEURALNETWORKS_SOFTMAX, NNHAL_TFLITE_SOFTMAX},
-        {ANEURALNETWORKS_PAD, NNHAL_TFLITE_PAD},
-        {ANEURALNETWORKS_CONCATENATION, NNHAL_TFLITE_CONCATENATION},
-        {ANEURALNETWORKS_SPLIT, NNHAL_TFLITE_SPLIT},
-        {ANEURALNETWORKS_STRIDED_SLICE, NNHAL_TFLITE_STRIDED_SLICE},
-        {ANEURALNETWORKS_TRANSPOSE, NNHAL_TFLITE_TRANSPOSE},
+        {ANEURALNETWORKS_DEQUANTIZE, NNHAL_TFLITE_DEQUANTIZE, SIXTEEN | RANK},
+        {ANEURALNETWORKS_RESHAPE, NNHAL_TFLITE_RESHAPE, SIXTEEN | RANK | INTEGERS},
+        {ANEURALNETWORKS_FULLY_CONNECTED, NNHAL_TFLITE_FULLY_CONNECTED, SIXTEEN},
+        {ANEURALNETWORKS_ADD, NNHAL_TFLITE_ADD, SIXTEEN | RANK},
+        {ANEURALNETWORKS_CONV_2D, NNHAL_TFLITE_CONV_2D, SIXTEEN},
+        {ANEURALNETWORKS_DEPTHWISE_CONV_2D, NNHAL_TFLITE_DEPTHWISE_CONV_2D, SIXTEEN},
+        {ANEURALNETWORKS_TRANSPOSE_CONV_2D, NNHAL_TFLITE_TRANSPOSE_CONV_2D, SIXTEEN},
+        {ANEURALNETWORKS_SUB, NNHAL_TFLITE_SUB, SIXTEEN | RANK},
+        {ANEURALNETWORKS_MUL, NNHAL_TFLITE_MUL, SIXTEEN | RANK},
+        {ANEURALNETWORKS_DIV, NNHAL_TFLITE_DIV, RANK},
+        {ANEURALNETWORKS_LOGISTIC, NNHAL_TFLITE_LOGISTIC, SIXTEEN | RANK},
+        {ANEURALNETWORKS_TANH, NNHAL_TFLITE_TANH, SIXTEEN | RANK},
+        {ANEURALNETWORKS_SOFTMAX, NNHAL_TFLITE_SOFTMAX, SIXTEEN},
+        {ANEURALNETWORKS_PAD, NNHAL_TFLITE_PAD, SIXTEEN},
+        {ANEURALNETWORKS_CONCATENATION, NNHAL_TFLITE_CONCATENATION, SIXTEEN},
+        {ANEURALNETWORKS_SPLIT, NNHAL_TFLITE_SPLIT, SIXTEEN},
+        {ANEURALNETWORKS_STRIDED_SLICE, NNHAL_TFLITE_STRIDED_SLICE, SIXTEEN},
+        {ANEURALNETWORKS_TRANSPOSE, NNHAL_TFLITE_TRANSPOSE, SIXTEEN | RANK | INTEGERS},
     };
+    uint16_t has = 0;
 
+    if (tfl_is_sixteen(tensor))
+        has |= SIXTEEN;
+    if (tensor && tensor->n_dimensions > TFL_NNAPI_MAX_RANK)
+        has |= RANK;
+    if (tensor && (tensor->type == TFL_BOOL || tensor->type == TFL_INT64))
+        has |= INTEGERS;
+    if (tensor && tensor->type == TFL_INT32 && nnapi == ANEURALNETWORKS_TRANSPOSE)
+        has |= INTEGERS;
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
-        if (tfl_is_sixteen(tensor) && same[i].nnapi == nnapi)
+        if (same[i].nnapi == nnapi && same[i].further & has)
             return tfl_extension_operation(b, same[i].number);
     return nnapi;
+}
+
+uint32_t tfl_shape(struct tfl_builder *b, const struct tfl_form *form)
+{
+    int32_t dimensions[TFL_MAX_RANK];
+
+    for (uint32_t i = 0; i < form->n_dimensions; i++)
+        dimensions[i] = (int32_t)form->dimensions[i];
+    return tfl_i32s(b, dimensions, form->n_dimensions);
 }
 
 struct tfl_form tfl_float_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor)

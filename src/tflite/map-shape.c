@@ -33,11 +33,9 @@ static int32_t one_value(struct tfl_builder *b, uint32_t i)
 static void add_reshape(struct tfl_builder *b, uint32_t from, uint32_t to,
                         const struct tfl_form *form)
 {
-    int32_t shape[TFL_MAX_RANK], type = tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_RESHAPE);
+    int32_t type = tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_RESHAPE);
 
-    for (uint32_t i = 0; i < form->n_dimensions; i++)
-        shape[i] = (int32_t)form->dimensions[i];
-    tfl_add1(b, type, to, from, tfl_i32s(b, shape, form->n_dimensions));
+    tfl_add1(b, type, to, from, tfl_shape(b, form));
 }
 
 static void map_reshape(struct tfl_builder *b)

@@ -11,6 +11,9 @@
 
 #include <nnhal/tflite-extension.h>
 
+/* NNAPI takes no higher rank in many operations. */
+enum { TFL_NNAPI_MAX_RANK = 4 };
+
 typedef void (*tfl_map_fn)(struct tfl_builder *b);
 
 struct tfl_mapping {
@@ -52,8 +55,11 @@ uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input);
 /* tfl_next_state() - a temporary for what input i, a state, becomes by the operation. */
 uint32_t tfl_next_state(struct tfl_builder *b, uint32_t i);
 
-/* tfl_operation_on() - NNAPI's operation, or nnhal.tflite's of the same name if the tensor that it
- * reads has 16 bits. */
+/* tfl_shape() - the dimensions of a form as a list of integers. */
+uint32_t tfl_shape(struct tfl_builder *b, const struct tfl_form *form);
+
+/* tfl_operation_on() - NNAPI's operation, or nnhal.tflite's of the same name if the tensor, which it
+ * reads or gives, has 16 bits, a rank above 4 that NNAPI's does not take, or a type that it lacks. */
 int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor, int32_t nnapi);
 
 /* tfl_activation() - the fused activation as a FuseCode operand; refuses those that

@@ -236,6 +236,8 @@ static const struct busy_row rows[] = {
      "S1x8000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 "
      "Y1000x1000 Z- Z- Z- I1000 I1000 I1000 I1000 Y- I- S1x1000 Z1x1000 Z- Z- Z- Z- f0 f0 "
      "f0.01 f0.01 f0.01 f0.01 i0 f0.01 b0 : S"},
+    {NN_TFLITE_OP(TRANSPOSE), "F64x8x8x64x64 I5=4,2,0,3,1 : F"},
+    {NN_TFLITE_OP(DIV), "F64x8x8x64x64 F64x1x8x1x64 i0 : F"},
 };
 
 /* ---- a model of a row ---- */

@@ -37,7 +37,7 @@ EXTENSION = "src/model/ops-tflite.def"
 GUIDE = "doc/app/tflite-extension.md"
 INSIDE = 0x8000  # NN_TFLITE_OPS
 OPERATIONS = re.compile(r"^NN_OP(?:_TYPES)?\((\w+), (\d), (\w+),", re.M)
-TYPES = re.compile(r"^NN_OP_TYPES\((\w+),", re.M)
+TYPES = re.compile(r"^NN_OP_TYPES\((\w+),(.*?)\)$", re.M | re.S)
 SIXTEEN = 1 << 7  # TENSOR_QUANT16_SYMM, in the types of a row
 
 
@@ -112,9 +112,10 @@ def extension_complaints(tree, number, name, family):
     if not tree.has(rf"^    NNHAL_TFLITE_{name} = {number},$", HEADER):
         yield f"no 'NNHAL_TFLITE_{name} = {number},' in {HEADER}"
     source = f"src/model/op-{family.replace('_', '-')}.c"
-    if name in TYPES.findall(tree.texts[EXTENSION]):  # inside it is NNAPI's, with another type
+    types = dict(TYPES.findall(tree.texts[EXTENSION]))
+    if name in types:  # inside it is NNAPI's, with another type or a higher rank
         code = re.search(rf"^ +OP_{name} = (\d+)", tree.texts["hal/types.hal"], re.M)
-        if code and not any(row[0] == int(code[1]) and (not row[2] or row[2] & SIXTEEN) for row in tree.rows):
+        if code and "Z" in types[name] and not any(row[0] == int(code[1]) and (not row[2] or row[2] & SIXTEEN) for row in tree.rows):
             yield "no row for 16 bits in src/drivers/cpu/kernels"
     else:
         if not tree.has(rf"\bNN_TFLITE_OP\({name}\)", source):

@@ -31,6 +31,11 @@ def types_of(name, types):
     return (nnt.Q16Y,) if name.startswith('TFLITE_') else types
 
 
+def ranks_of(name):
+    """The ranks of NNAPI's operation, and those that nnhal.tflite's of the same name adds."""
+    return (5, 6) if name.startswith('TFLITE_') else (1, 4)
+
+
 class Tensor:
     """An operand and its elements as stored: codes, floats, integers."""
 
@@ -124,12 +129,12 @@ class Case:
         self.rng.shuffle(dims)
         return dims
 
-    def broadcast_pair(self, max_rank=4):
+    def broadcast_pair(self, max_rank=4, min_rank=1):
         """Two shapes that broadcast to a common one."""
-        out = self.shape(1, max_rank)
+        out = self.shape(min_rank, max_rank)
         a, b = list(out), list(out)
         for d in range(len(out)):
-            if self.coin(0.25):
+            if self.coin(0.25 if min_rank == 1 else 0.5):
                 self.choose(a, b)[d] = 1
         short = self.choose(a, b)
         if self.coin(0.3):

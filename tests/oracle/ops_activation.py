@@ -4,7 +4,7 @@
 import math
 
 import nnt
-from case import FLOATS, QUANTS, count, operation, slices
+from case import FLOATS, QUANTS, count, operation, ranks_of, slices
 from num import (INT32_MAX, RANGE, activation_bounds, activation_real, clamp, exp_negative, f32, logistic_q4,
                  qm, radius, rdp, reciprocal, srdhm, tanh_q4, tdiv)
 
@@ -47,9 +47,9 @@ def smooth_code(a, function, drop, zero, q):
 
 @operation(*SMOOTH)
 def smooth(case, name):
-    real, fixed, drop, scale, zeros = SMOOTH[name]
+    real, fixed, drop, scale, zeros = SMOOTH[name.removeprefix('TFLITE_')]
     type_ = case.choose(*(FLOATS + QUANTS))
-    a = case.tensor(type_, case.shape(), scale=case.scale(0.001, 0.3), low=-8.0, high=8.0)
+    a = case.tensor(type_, case.shape(*ranks_of(name)), scale=case.scale(0.001, 0.3), low=-8.0, high=8.0)
     if type_ in FLOATS:
         return case.model(name, [a], [case.output(type_, a.dims, [real(v) for v in a.values])])
     values = [smooth_code(a, fixed, drop, zeros[type_], q) for q in a.values]

@@ -4,7 +4,7 @@
 import math
 
 import nnt
-from case import FLOATS, QUANTS, broadcast_dims, broadcast_offset, count, indices, operation
+from case import FLOATS, QUANTS, broadcast_dims, broadcast_offset, count, indices, operation, ranks_of
 from num import (RANGE, activation_bounds, activation_real, clamp, f32, mbqm, qm, quantize, rdp,
                  requant, round_away, srdhm, wrap32)
 
@@ -44,10 +44,11 @@ def mul_quantized(a, b, qa, qb, out_scale, out_zero):
     return rdp(srdhm((qa - a.zero_point) * (qb - b.zero_point), m), -shift) + out_zero
 
 
-@operation('ADD', 'SUB', 'MUL', 'DIV')
-def arithmetic(case, name):
+@operation('ADD', 'SUB', 'MUL', 'DIV', 'TFLITE_DIV')
+def arithmetic(case, full_name):
+    name, (low_rank, high_rank) = full_name.removeprefix('TFLITE_'), ranks_of(full_name)
     type_ = case.choose(*(FLOATS + (nnt.I32,) + (() if name == 'DIV' else QUANTS)))
-    dims_a, dims_b = case.broadcast_pair()
+    dims_a, dims_b = case.broadcast_pair(high_rank, low_rank)
     wide = 2**31 - 1 if case.coin(0.3) and type_ == nnt.I32 else 100
     low, high = (-wide, wide) if type_ == nnt.I32 else (-4.0, 4.0)
     a = case.tensor(type_, dims_a, low=low, high=high)
@@ -75,7 +76,7 @@ def arithmetic(case, name):
     else:
         values = [activation_real(act, f32(FLOAT_OPS[name](x, y))) for x, y in both]
     out = case.output(type_, dims, values, scale, zero)
-    return case.model(name, [a, b, scalar], [out])
+    return case.model(full_name, [a, b, scalar], [out])
 
 
 @operation('MAXIMUM', 'MINIMUM')

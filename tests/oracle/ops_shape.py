@@ -2,7 +2,7 @@
 """Operations that move elements: each says from where an output's element comes."""
 
 import nnt
-from case import FLOATS, QUANTS, count, indices, offset, operation, types_of
+from case import FLOATS, QUANTS, count, indices, offset, operation, ranks_of, types_of
 from num import RANGE, clamp, f32, round_away
 
 MOVED = FLOATS + QUANTS
@@ -11,6 +11,14 @@ MOVED_TOO = MOVED + (nnt.I32,)
 
 def source(case, types, dims):
     return case.tensor(case.choose(*types), dims, low=-100, high=100)
+
+
+def of_any_rank(case, name):
+    """A tensor that NNAPI's operation takes; for nnhal.tflite's what that does not: by rank or type."""
+    if not name.startswith('TFLITE_'):
+        return source(case, MOVED_TOO if name == 'RESHAPE' else MOVED, case.shape())
+    types = MOVED_TOO + (nnt.Q16Y, nnt.B8, nnt.I64)
+    return source(case, types, case.shape(*case.choose((1, 4), ranks_of(name))))
 
 
 def moved(case, a, dims, where, margin=0):
@@ -52,9 +60,9 @@ def unswap(index, nchw):
 
 @operation('RESHAPE', 'TFLITE_RESHAPE')
 def reshape(case, name):
-    a = source(case, types_of(name, MOVED_TOO), case.shape())
+    a = of_any_rank(case, name)
     rest, shape = count(a.dims), []
-    while rest > 1 and len(shape) < 4:
+    while rest > 1 and len(shape) < (4 if name == 'RESHAPE' else 5):
         part = case.choose(*[d for d in range(1, rest + 1) if rest % d == 0])
         shape.append(part)
         rest //= part
@@ -94,7 +102,7 @@ def expand_dims(case, name):
 
 @operation('TRANSPOSE', 'TFLITE_TRANSPOSE')
 def transpose(case, name):
-    a = source(case, types_of(name, MOVED), case.shape())
+    a = of_any_rank(case, name)
     rank = len(a.dims)
     perm = list(range(rank))
     case.rng.shuffle(perm)

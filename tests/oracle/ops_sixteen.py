@@ -5,7 +5,9 @@ reference kernels."""
 import math
 
 import nnt
-from case import QUANTS, broadcast_dims, broadcast_offset, count, indices, operation, slices
+import ops_activation
+import ops_elementwise
+from case import QUANTS, broadcast_dims, broadcast_offset, count, indices, operation, ranks_of, slices
 from num import activation_bounds, clamp, f32, mbqm, qm, round_away
 from ops_quantized_lstm import logistic16, shl16, tanh16
 
@@ -22,9 +24,11 @@ def output(case, dims, values, scale):
 
 @operation('TFLITE_ADD', 'TFLITE_SUB', 'TFLITE_MUL')
 def arithmetic(case, name):
+    if case.coin():
+        return ops_elementwise.arithmetic(case, name)
     if name == 'TFLITE_MUL' and case.coin():
         return coarse_product(case, name)
-    a_dims, b_dims = case.broadcast_pair()
+    a_dims, b_dims = case.broadcast_pair(6)
     a, b, act = codes(case, a_dims), codes(case, b_dims), case.between(0, 3)
     scale = f32(max(a.scale, b.scale) * case.rng.uniform(0.5, 4))
     if name == 'TFLITE_MUL':
@@ -86,7 +90,10 @@ def quantize(case, name):
 
 @operation('TFLITE_DEQUANTIZE')
 def dequantize(case, name):
-    a = codes(case, case.shape())
+    if case.coin():
+        a = codes(case, case.shape(1, 6))
+    else:
+        a = case.tensor(case.choose(nnt.Q8Y, *QUANTS), case.shape(*ranks_of(name)))
     return case.model(name, [a], [case.output(nnt.F32, a.dims, a.real())])
 
 
@@ -135,10 +142,12 @@ def is_power(scale, exponent):
 
 @operation('TFLITE_LOGISTIC', 'TFLITE_TANH')
 def smooth(case, name):
+    if case.coin():
+        return ops_activation.smooth(case, name)
     is_tanh = name == 'TFLITE_TANH'
     near = f32(case.choose(2**-12, 2**-11) * case.choose(1.0, case.rng.uniform(0.998, 1.002)))
     scale = case.choose(near, case.scale(1e-6, 1e-2), case.scale(1e-3, 5))
-    a = codes(case, case.shape(), scale)
+    a = codes(case, case.shape(1, 6), scale)
     if is_power(scale, -12) or is_tanh and is_power(scale, -11):
         function = (lambda v: tanh16(shl16(v, int(is_power(scale, -11))), 3)) if is_tanh else logistic16
     else:

@@ -7,7 +7,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-ELEMENTS = {"INT8": "b", "UINT8": "B", "INT16": "h", "INT32": "i", "INT64": "q"}
+ELEMENTS = {"INT8": "b", "UINT8": "B", "INT16": "h", "INT32": "i", "INT64": "q", "FLOAT32": "f"}
 
 
 class Net:
@@ -16,8 +16,15 @@ class Net:
 
     def __init__(self, operators, seed=16):
         self.rng, self.numbers = random.Random(seed), operators
-        self.tensors, self.operators, self.names, self.buffers = [], [], [], [{}]
-        self.inputs, self.outputs = [], []
+        self.names, self.buffers, self.graphs = [], [{}], [self]
+        self.tensors, self.operators, self.inputs, self.outputs = [], [], [], []
+
+    def part(self):
+        """Another subgraph of the file; returns it and its number."""
+        made = Net(self.numbers)
+        made.rng, made.names, made.buffers, made.graphs = self.rng, self.names, self.buffers, self.graphs
+        self.graphs.append(made)
+        return made, len(self.graphs) - 1
 
     def scale(self, low, high):
         return low * (high / low) ** self.rng.random()
@@ -59,12 +66,21 @@ class Net:
         self.operators.append(made)
         self.outputs += outputs
 
+    def composite(self, name, inputs, outputs, part):
+        """An operator that the subgraph with this number computes, too."""
+        self.add("STABLEHLO_COMPOSITE", inputs, outputs)
+        self.operators[-1].update(builtin_options_2_type="StableHLOCompositeOptions",
+                                  builtin_options_2={"name": name, "decomposition_subgraph_index": part})
+
+    def graph(self):
+        return {"tensors": self.tensors, "inputs": self.inputs, "outputs": self.outputs,
+                "operators": self.operators}
+
     def json(self):
-        codes = [{"deprecated_builtin_code": self.numbers[name][0], "builtin_code": name,
+        codes = [{"deprecated_builtin_code": min(self.numbers[name][0], 127), "builtin_code": name,
                   "version": self.numbers[name][1]} for name in self.names]
-        graph = {"tensors": self.tensors, "inputs": self.inputs, "outputs": self.outputs,
-                 "operators": self.operators}
-        return {"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": self.buffers}
+        return {"version": 3, "operator_codes": codes, "subgraphs": [net.graph() for net in self.graphs],
+                "buffers": self.buffers}
 
     def write(self, flatc, schema, folder, name):
         path = Path(folder) / (name + ".json")

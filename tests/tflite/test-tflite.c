@@ -1,64 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <nnhal/tflite-extension.h>
-#include <nnhal/tflite.h>
 
-#include "support/check-main.h"
+#include "tflite/loading.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static char message[512];
-
-static const char *source_path(const char *name)
-{
-    static char path[4096];
-    const char *root = getenv("NNHAL_SOURCE_ROOT");
-
-    snprintf(path, sizeof(path), "%s/%s", root ? root : ".", name);
-    return path;
-}
-
-/* A model that the build made of tests/tflite/data/NAME.json. */
-static const char *made_path(const char *name)
-{
-    static char path[4096];
-    const char *root = getenv("NNHAL_BUILD_ROOT");
-
-    snprintf(path, sizeof(path), "%s/tests/tflite/%s.tflite", root ? root : ".", name);
-    return path;
-}
-
-static int load_model(const char *path, struct nnhal_tflite **ret)
-{
-    message[0] = '\0';
-    return nnhal_tflite_load(path, ret, message, sizeof(message));
-}
-
-/* Computes a model once; inputs and outputs are as large as it says. */
-static void compute_model(struct nnhal_tflite *model, const void *const *inputs,
-                          void *const *outputs)
-{
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
-
-    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
-    for (uint32_t i = 0; i < nnhal_tflite_n_inputs(model); i++)
-        ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, (int32_t)i, NULL, inputs[i],
-                                                           nnhal_tflite_input(model, i)->n_bytes),
-                         0);
-    for (uint32_t i = 0; i < nnhal_tflite_n_outputs(model); i++)
-        ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, (int32_t)i, NULL, outputs[i],
-                                                            nnhal_tflite_output(model, i)->n_bytes),
-                         0);
-    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
-}
 
 static uint8_t *read_all(const char *path, size_t *ret_n)
 {

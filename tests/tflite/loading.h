@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loading.h - models of the source and of the build, for tests of the loader */
+#ifndef NN_TEST_TFLITE_LOADING_H
+#define NN_TEST_TFLITE_LOADING_H
+
+#include <nnhal/tflite.h>
+
+#include "support/check-main.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char message[512];
+
+static inline const char *source_path(const char *name)
+{
+    static char path[4096];
+    const char *root = getenv("NNHAL_SOURCE_ROOT");
+
+    snprintf(path, sizeof(path), "%s/%s", root ? root : ".", name);
+    return path;
+}
+
+/* A model that the build made of tests/tflite/data/NAME.json. */
+static inline const char *made_path(const char *name)
+{
+    static char path[4096];
+    const char *root = getenv("NNHAL_BUILD_ROOT");
+
+    snprintf(path, sizeof(path), "%s/tests/tflite/%s.tflite", root ? root : ".", name);
+    return path;
+}
+
+static inline int load_model(const char *path, struct nnhal_tflite **ret)
+{
+    message[0] = '\0';
+    return nnhal_tflite_load(path, ret, message, sizeof(message));
+}
+
+/* Computes a model once; inputs and outputs are as large as it says. */
+static inline void compute_model(struct nnhal_tflite *model, const void *const *inputs,
+                                 void *const *outputs)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+
+    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
+    for (uint32_t i = 0; i < nnhal_tflite_n_inputs(model); i++)
+        ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, (int32_t)i, NULL, inputs[i],
+                                                           nnhal_tflite_input(model, i)->n_bytes),
+                         0);
+    for (uint32_t i = 0; i < nnhal_tflite_n_outputs(model); i++)
+        ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, (int32_t)i, NULL, outputs[i],
+                                                            nnhal_tflite_output(model, i)->n_bytes),
+                         0);
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+#endif

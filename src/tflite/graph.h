@@ -59,6 +59,7 @@ struct tfl_options {
     int32_t axis, batch_dims, rank, kernel_type, mode, block_size, radius;
     int32_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
     float alpha, beta, bias, cell_clip, proj_clip;
+    int32_t decomposition; /* of a composite: the subgraph */
     bool keep_dims, align_corners, half_pixel_centers, adj_x, adj_y, time_major, merge_outputs;
     bool is_shuffled, has_offset;
     bool may_shift; /* sums of 16 bits: scales that are powers of two are applied by shifts */

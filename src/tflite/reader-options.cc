@@ -150,4 +150,6 @@ void tfl_options_read(const fb::Operator *from, struct tfl_options *to)
     read_recurrent(from, to);
     read_elementwise(from, to);
     read_shape_options(from, to);
+    if (auto composite = from->builtin_options_2_as_StableHLOCompositeOptions())
+        to->decomposition = composite->decomposition_subgraph_index();
 }

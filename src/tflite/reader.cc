@@ -16,21 +16,58 @@ namespace
 
 enum { MAX_TENSORS = 1 << 20, MAX_OPERATORS = 1 << 18, MAX_DEPTH = 64, MAX_TABLES = 1 << 22 };
 
-int read_tensors(const fb::Model *model, const fb::SubGraph *graph, struct tfl_file *file,
-                 tfl_complaint &complain)
-{
-    int r = 0;
+/* Of composites in composites, and of all tensors that they add: a file of some bytes may have them
+ * multiply. */
+enum { MAX_NESTED = 8, MAX_ADDED_TENSORS = 1 << 16 };
 
-    file->graph.n_tensors = graph->tensors() ? graph->tensors()->size() : 0;
-    if (!file->graph.n_tensors || file->graph.n_tensors > MAX_TENSORS)
-        return complain("the model has %u tensors", file->graph.n_tensors);
-    file->graph.tensors = static_cast<struct tfl_tensor *>(
-        calloc(file->graph.n_tensors, sizeof(*file->graph.tensors)));
-    if (!file->graph.tensors)
+/* One file that is read. room: elements that the arrays of its graph have. */
+struct reading {
+    const fb::Model *model;
+    struct tfl_file *file;
+    tfl_complaint &complain;
+    uint32_t tensors_room, operators_room, n_added;
+};
+
+/* A subgraph in the graph. */
+struct scope {
+    const fb::SubGraph *from;
+    uint32_t n_tensors;
+    const int32_t
+        *numbers;   /* by tensor of the subgraph: which of the graph it is; NULL: the same */
+    uint32_t depth; /* of composites around it */
+};
+
+/* Makes room for n elements, twice as much as there was if need be. New ones are zero. */
+template <typename Element> int grow(Element **array, uint32_t *room, uint32_t n)
+{
+    uint32_t wanted = n < 2 * *room ? 2 * *room : n;
+    Element *grown;
+
+    if (n <= *room)
+        return 0;
+    grown = static_cast<Element *>(reallocarray(*array, wanted, sizeof(**array)));
+    if (!grown)
         return -ENOMEM;
-    for (uint32_t i = 0; !r && i < file->graph.n_tensors; i++)
-        r = tfl_tensor_read(model, graph->tensors()->Get(i), file, &file->graph.tensors[i], i,
-                            complain);
+    std::memset(grown + *room, 0, (wanted - *room) * sizeof(*grown));
+    *array = grown;
+    *room = wanted;
+    return 0;
+}
+
+/* Adds the tensors of a subgraph behind those that are there. */
+int read_tensors(struct reading &reading, const fb::SubGraph *from)
+{
+    struct tfl_graph *graph = &reading.file->graph;
+    uint32_t first = graph->n_tensors, n = from->tensors() ? from->tensors()->size() : 0;
+    int r;
+
+    if (!n || n > MAX_TENSORS)
+        return reading.complain("the model has %u tensors", n);
+    r = grow(&graph->tensors, &reading.tensors_room, first + n);
+    for (uint32_t i = 0; !r && i < n; i++)
+        r = tfl_tensor_read(reading.model, from->tensors()->Get(i), reading.file,
+                            &graph->tensors[first + i], i, reading.complain);
+    graph->n_tensors = first + n;
     return r;
 }
 
@@ -56,33 +93,42 @@ void fold_densify(struct tfl_graph *graph)
     }
 }
 
-/* Borrows a list of tensor numbers; -1 is legal where may_omit. */
-int read_indexes(const flatbuffers::Vector<int32_t> *from, const struct tfl_file *file,
-                 bool may_omit, const char *what, uint32_t number, const int32_t **to, uint32_t *n,
-                 tfl_complaint &complain)
+/* A list of tensor numbers, borrowed where they are the graph's; -1 is legal where may_omit. */
+int read_indexes(struct reading &reading, const struct scope *scope,
+                 const flatbuffers::Vector<int32_t> *from, bool may_omit, const char *what,
+                 uint32_t number, const int32_t **to, uint32_t *n)
 {
+    int32_t *numbers = nullptr;
+
     *n = from ? from->size() : 0;
     *to = from ? from->data() : nullptr;
+    if (scope->numbers && *n) {
+        numbers = static_cast<int32_t *>(tfl_file_keep(reading.file, *n * sizeof(*numbers)));
+        if (!numbers)
+            return -ENOMEM;
+        *to = numbers;
+    }
     for (uint32_t i = 0; i < *n; i++) {
         int32_t index = from->Get(i);
 
-        if (index == -1 && may_omit)
-            continue;
-        if (index < 0 || static_cast<uint32_t>(index) >= file->graph.n_tensors)
-            return complain("%s %u names the tensor %d, which is not there", what, number, index);
+        if ((index != -1 || !may_omit) &&
+            (index < 0 || static_cast<uint32_t>(index) >= scope->n_tensors))
+            return reading.complain("%s %u names the tensor %d, which is not there", what, number,
+                                    index);
+        if (numbers)
+            numbers[i] = index < 0 ? index : scope->numbers[index];
     }
     return 0;
 }
 
-int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_file *file,
-                  uint32_t number, tfl_complaint &complain)
+int read_operator(struct reading &reading, const struct scope *scope, const fb::Operator *from,
+                  uint32_t number, struct tfl_operator *to)
 {
-    struct tfl_operator *to = &file->graph.operators[number];
-    auto codes = model->operator_codes();
+    auto codes = reading.model->operator_codes();
     int r;
 
     if (!codes || from->opcode_index() >= codes->size())
-        return complain("operation %u has no operation code", number);
+        return reading.complain("operation %u has no operation code", number);
     auto code = codes->Get(from->opcode_index());
 
     to->number = number;
@@ -97,47 +143,143 @@ int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_f
         to->n_custom_options = from->custom_options()->size();
     }
     tfl_options_read(from, &to->options);
-    r = read_indexes(from->inputs(), file, true, "operation", number, &to->inputs, &to->n_inputs,
-                     complain);
+    r = read_indexes(reading, scope, from->inputs(), true, "operation", number, &to->inputs,
+                     &to->n_inputs);
     if (!r)
-        r = read_indexes(from->intermediates(), file, true, "operation", number, &to->intermediates,
-                         &to->n_intermediates, complain);
+        r = read_indexes(reading, scope, from->intermediates(), true, "operation", number,
+                         &to->intermediates, &to->n_intermediates);
     if (r)
         return r;
-    return read_indexes(from->outputs(), file, true, "operation", number, &to->outputs,
-                        &to->n_outputs, complain);
+    return read_indexes(reading, scope, from->outputs(), true, "operation", number, &to->outputs,
+                        &to->n_outputs);
 }
 
-int read_graph(const fb::Model *model, struct tfl_file *file, tfl_complaint &complain)
+/* -- composites -- */
+
+/* An operator that the file computes by a subgraph, too, becomes that subgraph's operators: its inputs
+ * and outputs are the operator's, its other tensors new ones. */
+
+bool same_form(const struct tfl_tensor *a, const struct tfl_tensor *b)
 {
-    const fb::SubGraph *graph;
+    return a->type == b->type && a->n_dimensions == b->n_dimensions &&
+           memcmp(a->dimensions, b->dimensions, a->n_dimensions * sizeof(a->dimensions[0])) == 0 &&
+           a->n_scales == b->n_scales && a->scale == b->scale && a->zero_point == b->zero_point;
+}
+
+/* Lets a list of the subgraph's tensors, which lie from first on, be the operator's, each once.
+ * Returns: false if they differ. */
+bool join_tensors(const struct tfl_graph *graph, const struct scope *scope,
+                  const flatbuffers::Vector<int32_t> *inside, const int32_t *outside, uint32_t n,
+                  int32_t first, int32_t *numbers)
+{
+    if ((inside ? inside->size() : 0) != n)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t tensor = inside->Get(i);
+
+        if (outside[i] < 0 || tensor < 0 || static_cast<uint32_t>(tensor) >= scope->n_tensors ||
+            numbers[tensor] != first + tensor || graph->tensors[first + tensor].data ||
+            !same_form(&graph->tensors[first + tensor], &graph->tensors[outside[i]]))
+            return false;
+        numbers[tensor] = outside[i];
+    }
+    return true;
+}
+
+int read_operators(struct reading &reading, const struct scope *scope, const uint32_t *number);
+
+/* *ret_is_read: its subgraph's operators stand in place of it. */
+int read_composite(struct reading &reading, const struct scope *around,
+                   const struct tfl_operator *op, bool *ret_is_read)
+{
+    const struct tfl_graph *graph = &reading.file->graph;
+    auto subgraphs = reading.model->subgraphs();
+    int32_t index = op->options.decomposition, first = static_cast<int32_t>(graph->n_tensors);
+    int32_t *numbers;
     int r;
 
-    if (!model->subgraphs() || !model->subgraphs()->size() || !model->buffers())
-        return complain("the file holds no network");
-    graph = model->subgraphs()->Get(0);
-    r = read_tensors(model, graph, file, complain);
+    *ret_is_read = false;
+    if (index <= 0 || static_cast<uint32_t>(index) >= subgraphs->size())
+        return reading.complain("operation %u names the subgraph %d, which is not there",
+                                op->number, index);
+    struct scope scope = {subgraphs->Get(static_cast<uint32_t>(index)), 0, nullptr,
+                          around->depth + 1};
+
+    scope.n_tensors = scope.from->tensors() ? scope.from->tensors()->size() : 0;
+    if (scope.depth > MAX_NESTED || scope.n_tensors > MAX_ADDED_TENSORS - reading.n_added)
+        return reading.complain(
+            "operation %u: composites in more than %d others, or with more than "
+            "%d tensors together",
+            op->number, MAX_NESTED, MAX_ADDED_TENSORS);
+    reading.n_added += scope.n_tensors;
+    r = read_tensors(reading, scope.from);
     if (r)
         return r;
-    file->graph.n_operators = graph->operators() ? graph->operators()->size() : 0;
-    if (!file->graph.n_operators || file->graph.n_operators > MAX_OPERATORS)
-        return complain("the model has %u operations", file->graph.n_operators);
-    file->graph.operators = static_cast<struct tfl_operator *>(
-        calloc(file->graph.n_operators, sizeof(*file->graph.operators)));
-    if (!file->graph.operators)
+    numbers = static_cast<int32_t *>(
+        tfl_file_keep(reading.file, scope.n_tensors * sizeof(*numbers)));
+    if (!numbers)
         return -ENOMEM;
-    for (uint32_t i = 0; i < file->graph.n_operators; i++) {
-        r = read_operator(model, graph->operators()->Get(i), file, i, complain);
+    for (uint32_t i = 0; i < scope.n_tensors; i++)
+        numbers[i] = first + static_cast<int32_t>(i);
+    scope.numbers = numbers;
+    *ret_is_read = join_tensors(graph, &scope, scope.from->inputs(), op->inputs, op->n_inputs,
+                                first, numbers) &&
+                   join_tensors(graph, &scope, scope.from->outputs(), op->outputs, op->n_outputs,
+                                first, numbers);
+    return *ret_is_read ? read_operators(reading, &scope, &op->number) : 0;
+}
+
+/* Adds the operators of a subgraph. number: of all of them, for people; NULL: they are counted. */
+int read_operators(struct reading &reading, const struct scope *scope, const uint32_t *number)
+{
+    struct tfl_graph *graph = &reading.file->graph;
+    uint32_t n = scope->from->operators() ? scope->from->operators()->size() : 0;
+
+    if (!n || n > MAX_OPERATORS - graph->n_operators)
+        return reading.complain("the model has %u operations", n + graph->n_operators);
+    for (uint32_t i = 0; i < n; i++) {
+        struct tfl_operator op = {};
+        bool is_read = false;
+        int r = read_operator(reading, scope, scope->from->operators()->Get(i),
+                              number ? *number : i, &op);
+
+        if (!r && op.code == fb::BuiltinOperator_STABLEHLO_COMPOSITE)
+            r = read_composite(reading, scope, &op, &is_read);
+        if (!r && !is_read && graph->n_operators == MAX_OPERATORS)
+            return reading.complain("the model has more than %d operations", MAX_OPERATORS);
+        if (!r && !is_read)
+            r = grow(&graph->operators, &reading.operators_room, graph->n_operators + 1);
         if (r)
             return r;
+        if (!is_read)
+            graph->operators[graph->n_operators++] = op;
     }
-    fold_densify(&file->graph);
-    r = read_indexes(graph->inputs(), file, false, "the list of inputs, subgraph", 0,
-                     &file->graph.inputs, &file->graph.n_inputs, complain);
+    return 0;
+}
+
+int read_graph(struct reading &reading)
+{
+    struct tfl_graph *graph = &reading.file->graph;
+    auto subgraphs = reading.model->subgraphs();
+    int r;
+
+    if (!subgraphs || !subgraphs->size() || !reading.model->buffers())
+        return reading.complain("the file holds no network");
+    struct scope scope = {subgraphs->Get(0), 0, nullptr, 0};
+
+    r = read_tensors(reading, scope.from);
+    scope.n_tensors = graph->n_tensors;
+    if (!r)
+        r = read_operators(reading, &scope, nullptr);
     if (r)
         return r;
-    return read_indexes(graph->outputs(), file, false, "the list of outputs, subgraph", 0,
-                        &file->graph.outputs, &file->graph.n_outputs, complain);
+    fold_densify(graph);
+    r = read_indexes(reading, &scope, scope.from->inputs(), false, "the list of inputs, subgraph",
+                     0, &graph->inputs, &graph->n_inputs);
+    if (r)
+        return r;
+    return read_indexes(reading, &scope, scope.from->outputs(), false,
+                        "the list of outputs, subgraph", 0, &graph->outputs, &graph->n_outputs);
 }
 
 int file_parse(struct tfl_file *file, tfl_complaint &complain)
@@ -152,7 +294,9 @@ int file_parse(struct tfl_file *file, tfl_complaint &complain)
 
     if (model->version() != 3)
         return complain("the file's version is %u; only version 3 is known", model->version());
-    return read_graph(model, file, complain);
+    struct reading reading = {model, file, complain, 0, 0, 0};
+
+    return read_graph(reading);
 }
 
 } // namespace

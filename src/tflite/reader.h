@@ -4,7 +4,9 @@
  * The one place that knows FlatBuffers. The file is read into private memory,
  * checked whole by FlatBuffers' verifier, and then described by the structs of
  * graph.h, which borrow from the file's bytes. Constants lie in the file, but for those that are
- * sparse there: these are made dense, and what DENSIFY makes of them is a constant, too. */
+ * sparse there: these are made dense, and what DENSIFY makes of them is a constant, too. A composite,
+ * an operator with a subgraph that computes the same, is described as that subgraph's operators, which
+ * have the composite's number; if the two do not fit each other, as itself. */
 #ifndef NN_TFLITE_READER_H
 #define NN_TFLITE_READER_H
 
@@ -25,7 +27,8 @@ struct tfl_file {
     uint8_t *bytes;
     size_t n_bytes;
     struct tfl_graph graph;
-    void **blocks; /* elements of constants that are sparse in the file */
+    void *
+        *blocks; /* what is not in the file: constants that are sparse there, lists of composites */
     size_t n_blocks, n_block_bytes;
 };
 

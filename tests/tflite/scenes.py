@@ -285,6 +285,30 @@ def fourier(way):
         struct.pack("90f", *(((k * 37 + run * 11) % 101 - 50) / 50 for k in range(90)))], close)
 
 
+def ranks(way):
+    """Tensors of rank 5 and 6: all but sums and functions of reals, which come last, bit by bit."""
+    n_close = 16
+
+    def compare(found, wanted, what):
+        for i, (one, other) in enumerate(zip(found[:-n_close], wanted)):
+            exact(one, other, f"{what}, output {i}")
+        close(found[-n_close:], wanted[-n_close:], what)
+
+    def inputs_of(run):
+        rng = random.Random(run)
+        reals = [struct.pack(f"{n}f", *(rng.uniform(-4, 4) for _ in range(n))) for n in (144, 12, 72, 12, 144)]
+        codes = [rng.randbytes(n) for n in (144, 12, 72, 12, 144, 4 * 144, 8 * 144)]
+        truths = bytes(rng.randrange(2) for _ in range(144))
+        return [*reals[:2], *codes[:2], *reals[2:4], *codes[2:4], reals[4], *codes[4:], truths]
+    compare_made(way, "ranks", 91, inputs_of, compare)
+
+
+def group_norm(way):
+    """Groups of channels: a rank of 5 between images."""
+    compare_made(way, "group-norm", 23, lambda run: [
+        struct.pack("144f", *(((k * 37 + run * 11) % 101 - 50) / 25 for k in range(144)))], close)
+
+
 def sixteen(way):
     """Activations of 16 bits: all nodes are taken, and give what TensorFlow Lite's own kernels give, bit by
     bit."""
@@ -370,7 +394,8 @@ def killed_while_computing(way):
 
 
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
-               "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm, "sixteen": sixteen,
-               "scales": scales, "sixteen-refused": sixteen_refused, "states": states, "twice": twice,
+               "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm,
+               "group-norm": group_norm, "ranks": ranks, "sixteen": sixteen, "scales": scales,
+               "sixteen-refused": sixteen_refused, "states": states, "twice": twice,
                "killed": killed_while_computing}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

@@ -7,41 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-static uint8_t *read_all(const char *path, size_t *ret_n)
-{
-    FILE *file = fopen(path, "rb");
-    uint8_t *bytes;
-
-    ck_assert_ptr_nonnull(file);
-    fseek(file, 0, SEEK_END);
-    *ret_n = (size_t)ftell(file);
-    rewind(file);
-    bytes = malloc(*ret_n);
-    ck_assert_uint_eq(fread(bytes, 1, *ret_n, file), *ret_n);
-    fclose(file);
-    return bytes;
-}
-
-/* Loads n bytes as a file; frees what came of it. Returns the result. */
-static int load_bytes(const uint8_t *bytes, size_t n)
-{
-    char path[] = "/tmp/nnhal-tflite-XXXXXX";
-    int fd = mkstemp(path), r;
-    struct nnhal_tflite *model = NULL;
-
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
-    close(fd);
-    r = load_model(path, &model);
-    unlink(path);
-    if (r == 0)
-        nnhal_tflite_free(model);
-    else
-        ck_assert_uint_gt(strlen(message), 0);
-    return r;
-}
 
 TEST(inputs_and_outputs_are_described)
 {

@@ -35,6 +35,7 @@ SINCE = {"1": "", "2": "28", "3": "29", "4": "30", "6": "1000006", "7": "1000007
 HEADER = "include/nnhal/tflite-extension.h"
 EXTENSION = "src/model/ops-tflite.def"
 GUIDE = "doc/app/tflite-extension.md"
+VECTORS = "tests/oracle/meson.build"
 INSIDE = 0x8000  # NN_TFLITE_OPS
 OPERATIONS = re.compile(r"^NN_OP(?:_TYPES)?\((\w+), (\d), (\w+),", re.M)
 TYPES = re.compile(r"^NN_OP_TYPES\((\w+),(.*?)\)$", re.M | re.S)
@@ -47,7 +48,7 @@ class Tree:
     def __init__(self, rows, generators):
         self.texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
                       for pattern in ("src/model/op-*.c", "src/model/ops.def", "src/tflite/*.c",
-                                      EXTENSION, HEADER, GUIDE,
+                                      EXTENSION, HEADER, GUIDE, VECTORS,
                                       "hal/types.hal", "doc/hal.md", "tests/runtime/test-values.c",
                                       "include/android/NeuralNetworksTypes.h")
                       for path in ROOT.glob(pattern)}
@@ -127,6 +128,8 @@ def extension_complaints(tree, number, name, family):
         yield "not mapped in src/tflite"
     if not tree.has(rf"^\*\*.*\b{name}\b.*\*\*", GUIDE):
         yield f"nothing in {GUIDE}"
+    if not tree.has(rf"'{name}'", VECTORS):
+        yield f"no vectors: it is not in the list in {VECTORS}"
 
 
 def complaints(tree):
@@ -172,6 +175,7 @@ def spoilt_copies(tree):
     without = tree.spoilt("hal/types.hal", r"(?!)")
     without.generators = tree.generators - {"MEAN"}
     yield without, "MEAN: no generator in tests/oracle"
+    yield tree.spoilt(VECTORS, r"'ROUND', *"), f"ROUND: no vectors: it is not in the list in {VECTORS}"
     yield tree.spoilt(GUIDE, r"^\*\*ROUND\.\*\*.*\n"), f"ROUND: nothing in {GUIDE}"
     yield tree.spoilt("src/model/op-unary.c", r".*NN_TFLITE_OP\(ROUND\).*\n"), "ROUND: no functions in src/model/op-unary.c"
     yield (tree.spoilt("src/tflite/map-extension.c", r"\bNNHAL_TFLITE_ROUND\b"),

@@ -156,7 +156,54 @@ def kill(way):
     expect(interpreter.invoke(small_input(3)) == wanted, "another result once the driver was killed")
 
 
-COMMON = {"threads": threads, "order": order, "fork": fork, "kill": kill}
+def application(way):
+    """An application that is killed while it computes leaves the device to others."""
+    model = capi.Model(way.library, SMALL)
+    reader, writer = os.pipe()
+    child = os.fork()  # before this process has used the library
+    if child == 0:
+        signal.alarm(60)
+        interpreter = way.interpreter(model)
+        os.write(writer, b"x" if interpreter.invoke(small_input(9)) else b"")
+        while True:
+            interpreter.invoke(small_input(9))
+    os.close(writer)
+    begun = os.read(reader, 1)
+    os.kill(child, signal.SIGKILL)
+    expect(os.waitpid(child, 0)[1] == signal.SIGKILL and begun, "the application did not compute")
+    interpreter = way.interpreter(model)
+    near(interpreter.invoke(small_input(9)), model.interpreter().invoke(small_input(9)), "another one")
+    expect(n_computed() == 1, "nnhal-cpu did not compute for another one")
+
+
+def near(found, wanted, what):
+    """Codes that differ by one at most."""
+    pairs = zip(*(struct.unpack(f"{len(one)}b", one) for one in (found[0], wanted[0])))
+    worst = max(abs(x - y) for x, y in pairs)
+    expect(worst <= 1, f"{what}: codes differ by {worst}")
+
+
+def own_models(way):
+    """The repository's models give what TensorFlow Lite's own kernels give; codes may differ by one."""
+    models = sorted((ROOT / "models").glob("*/*.tflite"))
+    expect(models, "there are no models")
+    for path in models:
+        model = capi.Model(way.library, path)
+        interpreter, alone, before = way.interpreter(model), model.interpreter(), n_computed()
+        is_real = path.stem.endswith("float")
+        for seed in range(8):
+            codes = small_input(seed)
+            inputs = [struct.pack("1024f", *(code / 255 for code in codes[0]))] if is_real else codes
+            found, wanted = interpreter.invoke(inputs), alone.invoke(inputs)
+            if is_real:
+                close(found, wanted, path.name)
+            else:
+                near(found, wanted, path.name)
+        expect(n_computed() >= before + 8, f"nnhal-cpu did not compute {path.name}")
+
+
+COMMON = {"threads": threads, "order": order, "fork": fork, "kill": kill, "application": application,
+          "own-models": own_models}
 
 
 # -- of the external delegate alone --

@@ -97,6 +97,31 @@ def the_cat_is_a_cat():
     expect(" cat " in done.stdout and "left" in done.stdout, done.stdout + done.stderr)
 
 
+IMAGENET = {"cat.bmp": "Egyptian cat", "bird.bmp": "chickadee", "sunflower.bmp": "daisy"}
+CLASSIFIERS = {  # what they see, in words or by the numbers of classes; None: nothing of these pictures
+    "mobilenet_v1_0.25_128_quant": IMAGENET, "mobilenet_v1_0.25_224_float": IMAGENET,
+    "mobilenet_v1_0.5_160_quant": IMAGENET, "tf2_mobilenet_v2_1.0_224_ptq": IMAGENET,
+    "automl_labeler_model": {"sunflower.bmp": "sunflowers"}, "resnet8_int8": {"cat.bmp": 3, "bird.bmp": 2},
+    "resnet8_float": {"cat.bmp": 3, "bird.bmp": 2}, "resnet_large_float": {"cat.bmp": None},
+    "vww_96_int8": {"cat.bmp": 0, "grace_hopper.bmp": 1}, "vww_96_float": {"cat.bmp": 0, "grace_hopper.bmp": 1},
+}
+
+
+def every_classifier_is_right_or_says_what_it_assumes():
+    if not SHARED.is_dir():
+        print(f"SKIPPED: no {SHARED}, so no classifiers")
+        return
+    for name, pictures in CLASSIFIERS.items():
+        labels = ("--labels", SHARED / "images" / "imagenet_labels.txt") if pictures is IMAGENET else ()
+        for picture, wanted in pictures.items():
+            done = nnhal("run", SHARED / "models" / name / "model.tflite", "--top", 1, *labels,
+                         SHARED / "images" / picture)
+            best = wanted if isinstance(wanted, str) else f"class {wanted}"
+            is_right = re.search(rf"%  {re.escape(best)}$", done.stdout, re.M)
+            expect(done.returncode == 0 and (is_right or "assumed: a pixel becomes" in done.stdout), done)
+            expect("float" in name or "assumed" not in done.stdout, done)
+
+
 def only_probabilities_are_per_cent():
     if not SHARED.is_dir():
         print(f"SKIPPED: no {SHARED}, so no model whose scores are no probabilities")
@@ -582,7 +607,8 @@ def bench_profiles_steps():
     expect("conv_2d_f32" in table and "GOP/s of floats" in table, table)
 
 
-TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
+TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,
+         every_classifier_is_right_or_says_what_it_assumes, only_probabilities_are_per_cent,
          a_model_says_how_it_wants_its_picture, info_tells_what_is_in_a_model,
          many_values_are_told_on_demand, detections_are_in_the_json,
          arrays_go_in_and_come_out, a_model_runs_without_inputs, sounds_are_classified,

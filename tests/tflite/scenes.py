@@ -202,8 +202,39 @@ def own_models(way):
         expect(n_computed() >= before + 8, f"nnhal-cpu did not compute {path.name}")
 
 
-COMMON = {"threads": threads, "order": order, "fork": fork, "kill": kill, "application": application,
-          "own-models": own_models}
+def killed_while_computing(way):
+    """The driver's process is killed while a thread computes: the application goes on."""
+    model = capi.Model(way.library, SMALL)
+    interpreter = way.interpreter(model)
+    wanted = interpreter.invoke(small_input(7))
+    wrong, n_runs, is_over = [], [0], threading.Event()
+
+    def work():
+        while not is_over.is_set():
+            try:
+                if interpreter.invoke(small_input(7)) != wanted:
+                    wrong.append("another result")
+            except capi.Failed as error:
+                wrong.append(str(error))
+            n_runs[0] += 1
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for n_kills in range(3):
+            begun = n_runs[0]
+            while n_runs[0] < begun + 20:
+                is_over.wait(0.001)
+            if n_kills < 2:
+                kill_driver()
+    finally:
+        is_over.set()
+        worker.join()
+    expect(not wrong, f"{len(wrong)} of {n_runs[0]} runs: {wrong[:1]}")
+
+
+COMMON = {"threads": threads, "order": order, "fork": fork, "kill": kill, "killed": killed_while_computing,
+          "application": application, "own-models": own_models}
 
 
 # -- of the external delegate alone --
@@ -409,40 +440,8 @@ def twice(way):
     interpreters[2].delete()
 
 
-def killed_while_computing(way):
-    """The driver's process is killed while a thread computes: the application goes on."""
-    model = capi.Model(way.library, SMALL)
-    interpreter = way.interpreter(model)
-    wanted = interpreter.invoke(small_input(7))
-    wrong, n_runs, is_over = [], [0], threading.Event()
-
-    def work():
-        while not is_over.is_set():
-            try:
-                if interpreter.invoke(small_input(7)) != wanted:
-                    wrong.append("another result")
-            except capi.Failed as error:
-                wrong.append(str(error))
-            n_runs[0] += 1
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    try:
-        for n_kills in range(3):
-            begun = n_runs[0]
-            while n_runs[0] < begun + 20:
-                is_over.wait(0.001)
-            if n_kills < 2:
-                kill_driver()
-    finally:
-        is_over.set()
-        worker.join()
-    expect(not wrong, f"{len(wrong)} of {n_runs[0]} runs: {wrong[:1]}")
-
-
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
                "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm,
                "group-norm": group_norm, "ranks": ranks, "sixteen": sixteen, "scales": scales,
-               "sixteen-refused": sixteen_refused, "states": states, "twice": twice,
-               "killed": killed_while_computing}
+               "sixteen-refused": sixteen_refused, "states": states, "twice": twice}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

@@ -25,8 +25,8 @@ deps-%:
 
 build/build.ninja:
 	@echo "building nnhal: some minutes the first time"
-	@meson setup build --prefix $(prefix) -Dtests=false -Dwerror=false >/dev/null || \
-		(meson setup build --prefix $(prefix) -Dtests=false -Dwerror=false; exit 1)
+	@meson setup build --prefix $(prefix) -Dtests=false >/dev/null || \
+		(meson setup build --prefix $(prefix) -Dtests=false; exit 1)
 
 # On a terminal ninja shows how far it is, in one line.
 build: deps-build build/build.ninja

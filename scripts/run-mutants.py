@@ -106,7 +106,7 @@ def copy_tree():
 def set_up():
     copy_tree()
     if not (BUILD / "build.ninja").exists():
-        subprocess.run(["meson", "setup", BUILD, "-Dtests=true"], cwd=TREE, check=True,
+        subprocess.run(["meson", "setup", BUILD, "-Dtests=true", "-Dwerror=true"], cwd=TREE, check=True,
                        stdout=subprocess.DEVNULL)
 
 

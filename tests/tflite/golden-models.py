@@ -8,7 +8,7 @@ Every model of $NNHAL_SHARED/models runs on its recorded inputs through `nnhal
 run`. Integer outputs may differ by what meta.json records for TensorFlow Lite's
 own optimized kernels, and by 0 where it records nothing; float outputs by 1e-4
 of the largest magnitude. --table prints what each differs by. Without
-$NNHAL_SHARED (default: ../shared) the test is skipped, and says so.
+$NNHAL_SHARED (default: ../shared) they are models of this repository (recorded.py).
 """
 
 import argparse
@@ -21,18 +21,15 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(os.environ.get("NNHAL_SOURCE_ROOT") or Path(__file__).resolve().parents[2])
-MODELS = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared")) / "models"
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "tflite")]
+import recorded  # noqa: E402
 import service  # noqa: E402
 
-CODES = {"FLOAT32": "f", "INT32": "i", "UINT8": "B", "INT8": "b", "INT16": "h", "BOOL": "B"}
 FLOAT_TOLERANCE = 1e-4
 
 
 def values(data, kind):
-    if kind == "INT64":
-        return array.array("q", data)
-    return array.array(CODES[kind], data)
+    return array.array(recorded.CODES[kind], data)
 
 
 def difference(got, wanted, kind):
@@ -94,13 +91,10 @@ def main():
     parser.add_argument("--table", action="store_true")
     parser.add_argument("model", nargs="*")
     options = parser.parse_args()
-    if not MODELS.is_dir():
-        print(f"no {MODELS}: real models were not run (set NNHAL_SHARED)")
-        return 77
-    folders = sorted(p.parent for p in MODELS.glob("*/meta.json")
-                     if not options.model or p.parent.name in options.model)
     n_bad = 0
-    with service.way(Path(options.nnhal).resolve().parent, options.mode, "cpu") as environment:
+    with recorded.models() as models, \
+            service.way(Path(options.nnhal).resolve().parent, options.mode, "cpu") as environment:
+        folders = recorded.folders(models, options.model)
         for folder in folders:
             complaints = list(check(options.nnhal, environment, folder, options.table))
             for complaint in complaints:

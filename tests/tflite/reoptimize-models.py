@@ -7,8 +7,8 @@
 Every model of $NNHAL_SHARED/models runs on its first recorded inputs compiled whole, compiled
 quickly, optimized while it is repeated, and from the cache that this has left; the bytes of
 the outputs are compared. Then a sample of $NNHAL_SHARED/vectors runs quick, and optimized
-after its first execution. Without $NNHAL_SHARED (default: ../shared) the test is skipped,
-and says so.
+after its first execution. Without $NNHAL_SHARED (default: ../shared) models of this repository
+(recorded.py) and the oracle's vectors do.
 """
 
 import argparse
@@ -19,8 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(os.environ.get("NNHAL_SOURCE_ROOT") or Path(__file__).resolve().parents[2])
-SHARED = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared"))
+import recorded
+
 QUICK = {"NNHAL_DEFER": "on", "NNHAL_OPTIMIZE_AFTER": "0"}
 SWAPPED = {"NNHAL_DEFER": "on", "NNHAL_OPTIMIZE_AFTER": "1"}
 VECTORS = ["add", "conv_2d", "depthwise_conv_2d", "fully_connected", "reshape", "softmax"]
@@ -63,26 +63,25 @@ def main():
     parser.add_argument("--nnt", required=True)
     parser.add_argument("model", nargs="*")
     options = parser.parse_args()
-    folders = sorted(p.parent for p in (SHARED / "models").glob("*/meta.json")
-                     if not options.model or p.parent.name in options.model)
-    if not folders:
-        print(f"no models in {SHARED}: stages were not compared (set NNHAL_SHARED)")
-        return 77
     n_bad = 0
-    for folder in folders:
-        wrong = differing(options.nnhal, folder)
-        if wrong:
-            print(f"{folder.name}: {', '.join(wrong)}", flush=True)
-        n_bad += bool(wrong)
+    with recorded.models() as models:
+        folders = recorded.folders(models, options.model)
+        for folder in folders:
+            wrong = differing(options.nnhal, folder)
+            if wrong:
+                print(f"{folder.name}: {', '.join(wrong)}", flush=True)
+            n_bad += bool(wrong)
     print(f"{len(folders) - n_bad} of {len(folders)} models have the same bits in every stage")
-    files = [SHARED / "vectors" / f"{name}.nnt" for name in VECTORS]
+    files = [recorded.SHARED.parent / "vectors" / f"{name}.nnt" for name in VECTORS]
+    if not recorded.is_shared():
+        files = [recorded.BUILD / "conformance.nnt"]
     for environment in (QUICK, SWAPPED):
         done = subprocess.run([options.nnt, "--mode", "embedded", "--device", "nnhal-cpu", *files],
                               env=dict(os.environ, **environment), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
         print(environment, (done.stdout.strip().splitlines() or ["nothing"])[-1])
         n_bad += done.returncode != 0
-    return 1 if n_bad else 0
+    return 1 if n_bad or not folders else 0
 
 
 if __name__ == "__main__":

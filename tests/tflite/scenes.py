@@ -18,10 +18,10 @@ import threading
 from pathlib import Path
 
 import capi
+import recorded
 
 ROOT = Path(os.environ.get("NNHAL_SOURCE_ROOT") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("NNHAL_BUILD_ROOT") or ROOT / "build")
-SHARED_MODELS = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared")) / "models"
 SMALL = ROOT / "models" / "glyphs" / "glyphs-int8.tflite"
 
 
@@ -279,7 +279,7 @@ def from_memory(way):
 
 def resize(way):
     """Batches of other sizes, there and back: each picture gets what it got alone."""
-    folder = SHARED_MODELS / "resnet8_int8"
+    folder = recorded.SHARED / "resnet8_int8"
     model = capi.Model(way.library, folder / "model.tflite")
     interpreter = way.interpreter(model)
     pictures = [(folder / f"in{i}_0.bin").read_bytes() for i in (0, 1, 3)]
@@ -307,7 +307,7 @@ def dynamic(way):
 
 def states(way):
     """A cell goes on from where the last run ended, until its states are reset."""
-    folder = SHARED_MODELS / "mnist_lstm_float"
+    folder = recorded.SHARED / "mnist_lstm_float"
     model = capi.Model(way.library, folder / "model.tflite")
     inputs = [(folder / "in0_0.bin").read_bytes()]
     interpreter, alone = way.interpreter(model), model.interpreter()
@@ -444,4 +444,5 @@ OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize"
                "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm,
                "group-norm": group_norm, "ranks": ranks, "sixteen": sixteen, "scales": scales,
                "sixteen-refused": sixteen_refused, "states": states, "twice": twice}
+OF_SHARED = {"resize", "states"}  # with models of $NNHAL_SHARED
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

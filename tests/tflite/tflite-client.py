@@ -4,18 +4,19 @@
 
     tflite-client.py --client tflite-client --mode MODE
 
-Outputs are held to the same tolerance as in golden-models.py. Skipped, and says
-so, without $NNHAL_SHARED (default: ../shared).
+Outputs are held to the same tolerance as in golden-models.py. Without
+$NNHAL_SHARED (default: ../shared) the models are those of this repository (recorded.py).
 """
 
 import argparse
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import recorded
 
 HERE = Path(__file__).resolve().parent
 spec = importlib.util.spec_from_file_location("golden_models", HERE / "golden-models.py")
@@ -51,17 +52,15 @@ def main():
     parser.add_argument("--client", required=True)
     parser.add_argument("--mode", default="embedded")
     options = parser.parse_args()
-    if not golden.MODELS.is_dir():
-        print(f"no {golden.MODELS}: TensorFlow Lite's calls were not made (set NNHAL_SHARED)")
-        return 77
     bad = 0
-    build = Path(os.environ["NNHAL_BUILD_ROOT"])
-    with golden.service.way(build, options.mode, "cpu") as environment:
-        for name in MODELS:
-            for complaint in check(options.client, environment, golden.MODELS / name):
-                print(f"{name}: {complaint}")
+    with recorded.models(recorded.GLYPHS) as models, \
+            golden.service.way(recorded.BUILD, options.mode, "cpu") as environment:
+        folders = recorded.folders(models, MODELS if recorded.is_shared() else [])
+        for folder in folders:
+            for complaint in check(options.client, environment, folder):
+                print(f"{folder.name}: {complaint}")
                 bad += 1
-    return 1 if bad else 0
+    return 1 if bad or not folders else 0
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@
 
     unmodified.py --mode embedded|private|service [--delegate FILE] [--library FILE] [MODEL...]
 
-Every model of $NNHAL_SHARED/models equals its golden outputs, as golden-models.py judges them, and
-nnhal-cpu has computed part of it; with --delegate (libnnhal-delegate.so) it has computed every node.
-Then what applications do: interpreters in threads, a fork, deletion in any order, a driver that is
-killed between two runs, and more (scenes.py).
+Every model of $NNHAL_SHARED/models (default: ../shared), or without it of models/glyphs, equals its golden
+outputs, as golden-models.py judges them, and nnhal-cpu has computed part of it; with --delegate
+(libnnhal-delegate.so) it has computed every node. Then what applications do: interpreters in threads, a fork,
+deletion in any order, a driver that is killed between two runs, and more (scenes.py).
 
-The library is fetched from npm into build/peers (bench/peers/fetch.sh); without npm, and without
-$NNHAL_SHARED, the test is skipped, and says so. Each model has a process of its own.
+The library is fetched from npm into build/peers (bench/peers/fetch.sh); without npm the test is skipped,
+and says so. Each model has a process of its own.
 """
 
 import argparse
@@ -25,6 +25,7 @@ import sys
 from pathlib import Path
 
 import capi
+import recorded
 import scenes
 from scenes import BUILD, ROOT, expect
 
@@ -155,18 +156,15 @@ def main():
     options = parser.parse_args()
     if options.child:
         return be_child(options.child, Way(options.library, options.delegate))
-    if not golden.MODELS.is_dir():
-        print(f"SKIPPED: no {golden.MODELS}: real models were not run (set NNHAL_SHARED)")
-        return 77
     library = options.library or fetch()
     if not library:
         return 77
-    models = [str(p.parent) for p in sorted(golden.MODELS.glob("*/meta.json"))
-              if not options.model or p.parent.name in options.model]
     played = [*scenes.COMMON, *(scenes.OF_DELEGATE if options.delegate else [])]
-    played = [one for one in played if one not in scenes.OF_PRIVATE or options.mode == "private"]
+    played = [one for one in played if (one not in scenes.OF_PRIVATE or options.mode == "private") and
+              (one not in scenes.OF_SHARED or recorded.is_shared())]
     n_bad = 0
-    with golden.service.way(BUILD, options.mode, "cpu") as environment:
+    with recorded.models(recorded.GLYPHS) as folder, golden.service.way(BUILD, options.mode, "cpu") as environment:
+        models = [str(model) for model in recorded.folders(folder, options.model)]
         for what in models + ([] if options.model else played):
             wrong = run_child(what, library, options.delegate, environment)
             n_bad += bool(wrong)

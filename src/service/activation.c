@@ -11,6 +11,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#ifdef NN_WITH_LIBSYSTEMD
+#include <systemd/sd-daemon.h>
+#endif
+
 enum { FIRST_FD = 3 };
 
 int nn_activation_take(int *ret_fd, bool *ret_is_listening)
@@ -41,6 +45,15 @@ int nn_activation_take(int *ret_fd, bool *ret_is_listening)
     return 0;
 }
 
+#ifdef NN_WITH_LIBSYSTEMD
+
+void nn_activation_notify(const char *state)
+{
+    sd_notify(0, state);
+}
+
+#else
+
 void nn_activation_notify(const char *state)
 {
     const char *path = secure_getenv("NOTIFY_SOCKET");
@@ -63,3 +76,5 @@ void nn_activation_notify(const char *state)
      * ready. */
     nn_sys_sendmsg(fd, &message, MSG_DONTWAIT);
 }
+
+#endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* activation.h - sockets that systemd made, and telling it that we are ready
  *
- * The two environment protocols, without its library. */
+ * The two environment protocols. Its library tells, where this is built with -Dsystemd=enabled. */
 #ifndef NN_SERVICE_ACTIVATION_H
 #define NN_SERVICE_ACTIVATION_H
 

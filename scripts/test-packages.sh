@@ -63,7 +63,7 @@ inside find / -xdev -not -path '/packages*' -not -path '/source*' -not -path '/t
 echo "== install"
 inside sh -c 'apt-get install -y --no-install-recommends /packages/*.deb cmake g++ gcc make pkg-config' >"$folder/install.log"
 
-for test in first-program pictures python; do
+for test in first-program driver pictures python; do
     echo "== debian/tests/$test, as a user"
     as 4711 sh -c "cd /source && HOME=/tmp debian/tests/$test"
 done

@@ -301,7 +301,7 @@ void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation *compilation);
 
 /* ANeuralNetworksCompilation_setCaching() - the folder in which compiled models are
  * cached, and the token that identifies this one (feature level 3). cacheDir is a folder
- * of the application; token has ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes. It must
+ * of the application that is there; token has ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes. It must
  * identify the model completely, including large constants, whose contents are not
  * compared. Both are copied; the last call counts. A cache that cannot be used is not an
  * error: see nnhal_compilation_get_cache_info() in nnhal/ext.h. finish() does not

@@ -8,7 +8,7 @@ BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compi
        libgdk-pixbuf-2.0-dev webp-pixbuf-loader libcjson-dev libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev libzip-dev
        linux-libc-dev libc6-dev python3"
 TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc strace spin relacy-dev
-      libsimde-dev libopenblas-dev zsh fish python3-numpy python3-pil python3-pip python3-setuptools python3-wheel"
+      libsimde-dev libopenblas-dev libsystemd-dev zsh fish python3-numpy python3-pil python3-pip python3-setuptools python3-wheel"
 CROSS="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user gcc-arm-linux-gnueabihf"
 COVERAGE="gcovr"
 DEB="debhelper dh-python fakeroot lintian debootstrap"

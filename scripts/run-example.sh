@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What `make run` shows: two services are started, the program of the README runs on the sample
-# driver's, and pictures are classified on the CPU driver's. Nothing is left running.
+# driver's, and pictures are classified on the CPU driver's. Nothing is left running, and the folder of the run goes with it.
 # usage: scripts/run-example.sh [BUILD]
 set -eu
 
 build=$(cd "${1:-build}" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
-folder=$(mktemp -d)
+folder=$(mktemp -d "$build/run.XXXXXX")
+if [ ${#folder} -gt 90 ]; then # a socket's path has at most 107 bytes
+    rmdir "$folder"
+    folder=$(mktemp -d)
+fi
 services=
 
 finish() {

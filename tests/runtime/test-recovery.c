@@ -110,7 +110,6 @@ TEST(a_request_is_refused_after_two_deaths_for_a_while)
 }
 TEST_END
 
-/* As eight threads do that execute one model. */
 TEST(a_request_that_goes_on_killing_is_refused_for_an_hour_at_most)
 {
     struct nn_rt_suspects suspects = {0};
@@ -136,6 +135,7 @@ TEST(the_times_are_those_that_are_promised)
 }
 TEST_END
 
+/* As eight threads do that execute one model. */
 TEST(one_death_counts_once_for_equal_requests)
 {
     struct nn_rt_suspects suspects = {0};

@@ -136,7 +136,7 @@ TEST(a_thread_that_may_leaves_its_cpu_and_keeps_its_choice)
         spin.n_pause = n_choices = 0;
         cpu = sched_getcpu();
         ck_assert_int_eq(spins_in_vain(), nn_cpus_allowed() > 1);
-        ck_assert_uint_eq(n_choices, CPU_COUNT(&before) > 1 ? 2 : 0);
+        ck_assert_uint_eq(n_choices, nn_cpus_allowed() > 1 ? 2 : 0);
         if (n_choices == 0)
             break;
         ck_assert(CPU_ISSET(choices[0].cpu, &choices[0].set));

@@ -66,7 +66,8 @@ static bool look_before(struct nn_rt_link *link, struct chain_look *look)
     return true;
 }
 
-/* Returns: whether all that has to end before may end; *ret_next_ns: when that changes. */
+/* Returns: whether it was not given up, and all that has to end before may end; *ret_next_ns: when that
+ * changes. */
 static bool look_around(struct nn_rt_link *link, bool asks, uint64_t *ret_next_ns)
 {
     struct chain_look look = {
@@ -75,7 +76,7 @@ static bool look_around(struct nn_rt_link *link, bool asks, uint64_t *ret_next_n
 
     pthread_mutex_lock(&chain_lock);
     look.number = ++n_looks;
-    can_begin = look_before(link, &look);
+    can_begin = !link->is_given_up && look_before(link, &look);
     pthread_mutex_unlock(&chain_lock);
     *ret_next_ns = look.next_ns;
     return can_begin;

@@ -312,14 +312,25 @@ static bool await_job(ANeuralNetworksEvent *event, uint64_t limit_ns)
     return event->is_done;
 }
 
+static bool is_ended(ANeuralNetworksEvent *event)
+{
+    bool is_done;
+
+    pthread_mutex_lock(&event->lock);
+    is_done = event->is_done;
+    pthread_mutex_unlock(&event->lock);
+    return is_done;
+}
+
 /* limit_ns: until when; NNHAL_NO_TIME: until the end. Returns: as nn_rt_event_wait(); EVENT_E_LIMIT. */
 static int wait_for_computation(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why)
 {
     enum nn_rt_fenced_end end = NN_RT_FENCED_WELL;
     int result = EVENT_E_LIMIT;
 
-    /* Outside of the lock, so that several threads can wait at a time. */
-    if (event->callback && event->link.fence_fd >= 0)
+    /* Outside of the lock, so that several threads can wait at a time. The fence of one that was given up
+     * may stay active: it is not asked again. */
+    if (event->callback && event->link.fence_fd >= 0 && !is_ended(event))
         end = nn_rt_chain_wait(&event->link, limit_ns);
     if (end == NN_RT_FENCED_LIMIT)
         return EVENT_E_LIMIT;

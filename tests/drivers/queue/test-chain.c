@@ -10,7 +10,9 @@
 
 #include <dirent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,10 +258,17 @@ static void open_gate(int i)
     ((volatile float *)graph.nodes[i].orders)[QUEUE_GATE] = 1;
 }
 
+static void graph_free_events(void)
+{
+    for (int i = 0; i < graph.n_nodes; i++) {
+        ANeuralNetworksEvent_free(graph.nodes[i].event);
+        graph.nodes[i].event = NULL;
+    }
+}
+
 static void graph_free(void)
 {
-    for (int i = 0; i < graph.n_nodes; i++)
-        ANeuralNetworksEvent_free(graph.nodes[i].event);
+    graph_free_events();
     for (int i = 0; i < graph.n_nodes; i++)
         ANeuralNetworksExecution_free(graph.nodes[i].execution);
     ANeuralNetworksMemory_free(graph.memory);
@@ -548,7 +557,45 @@ static uint64_t now_s(void)
     return (uint64_t)now.tv_sec;
 }
 
-/* The end is asked for first: no thread waits for the stopped process. */
+static void *wait_for_one(void *node)
+{
+    return (void *)(intptr_t)ANeuralNetworksEvent_wait(((struct node *)node)->event);
+}
+
+/* Every thread, and every time. */
+static void wait_for_both_ends(struct node *node, int expected)
+{
+    pthread_t thread;
+    void *result;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_one, node), 0);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(node->event), expected);
+    ck_assert_int_eq(pthread_join(thread, &result), 0);
+    ck_assert_int_eq((intptr_t)result, expected);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(node->event), expected);
+}
+
+/* A thread of the runtime waits for what is before it, as z is no memory. */
+static void run_job_after(struct node *node)
+{
+    const ANeuralNetworksEvent *after = node->event;
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksEvent *event = NULL;
+    float z[QUEUE_FLOATS];
+
+    OK(ANeuralNetworksExecution_create(compilations[RIGHT], &execution));
+    for (int i = 0; i < 2; i++)
+        OK(ANeuralNetworksExecution_setInputFromMemory(execution, i, NULL, graph.memory, 0,
+                                                       N_BYTES));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, z, sizeof(z)));
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(execution, &after, 1, 0, &event));
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksExecution_free(execution);
+}
+
+/* The end is asked for first: no thread waits for the stopped process. What was given up is so for
+ * every wait, also while its process is still stopped. */
 static void wait_for_what_is_stopped(uint64_t timeout_ns, int expected)
 {
     struct node nodes[N_STOPPED];
@@ -567,12 +614,14 @@ static void wait_for_what_is_stopped(uint64_t timeout_ns, int expected)
     for (int i = 1; i < N_STOPPED; i++) /* node 0 does not begin before all threads have stopped */
         open_gate(i);
     begin_s = now_s();
-    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[2].event), ANEURALNETWORKS_OP_FAILED);
+    wait_for_both_ends(&nodes[2], ANEURALNETWORKS_OP_FAILED);
     ck_assert_uint_lt(now_s() - begin_s, LIMIT_S / 2);
-    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[1].event), ANEURALNETWORKS_OP_FAILED);
-    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[0].event), expected);
+    wait_for_both_ends(&nodes[1], ANEURALNETWORKS_OP_FAILED);
+    run_job_after(&nodes[1]);
+    wait_for_both_ends(&nodes[0], expected);
     OK(ANeuralNetworksEvent_wait(nodes[3].event));
     ck_assert_double_eq(nodes[3].z[QUEUE_NUMBER], nodes[3].number);
+    graph_free_events();
     if (services[LEFT])
         ck_assert_int_eq(kill(pid, SIGCONT), 0);
     graph_free();
@@ -609,6 +658,7 @@ TEST(nothing_waits_for_what_was_given_up)
                      ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
     node_launch(&nodes[1]);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[1].event), ANEURALNETWORKS_OP_FAILED);
+    graph_free_events();
     if (services[LEFT])
         ck_assert_int_eq(kill(pid, SIGCONT), 0);
     graph_free();

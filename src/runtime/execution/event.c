@@ -104,12 +104,13 @@ static int wait_for_fence(int fd, uint64_t limit_ns, struct nn_why *why)
 /* -- computations ------------------------------------------------------------------ */
 
 /* Forward: a computation waits for others. */
-static int event_wait(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why);
+static int wait_for_dependency(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why);
 
 static int wait_for_dependencies(ANeuralNetworksEvent *event, struct nn_why *why)
 {
     for (uint32_t i = 0; i < event->link.before.n; i++) {
-        int r = event_wait(event_of(event->link.before.links[i]), event->link.deadline_ns, why);
+        int r = wait_for_dependency(event_of(event->link.before.links[i]), event->link.deadline_ns,
+                                    why);
 
         if (r == EVENT_E_LIMIT)
             return nn_fail(why, ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT,
@@ -280,36 +281,9 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
 
 /* -- waiting --------------------------------------------------------------------------- */
 
-/* Under the lock: the first thread that waits collects for all. */
-static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end end)
+static bool is_fenced(const ANeuralNetworksEvent *event)
 {
-    const struct nn_rt_fenced fenced = {event->callback, event->link.fence_fd};
-    struct nn_rt_links before;
-    struct nn_why why = {0};
-    int r;
-
-    if (event->is_done)
-        return;
-    r = nn_rt_fenced_collect(event->execution, &fenced, end, event->link.deadline_ns, &why);
-    if (r && why.text[0])
-        nn_rt_object_set_message(&event->execution->object, why.text);
-    nn_rt_execution_end(event->execution, r);
-    before = nn_rt_chain_detach(&event->link,
-                                end != NN_RT_FENCED_WELL && end != NN_RT_FENCED_FAILED);
-    unref_links(&before);
-    event->is_done = true;
-    event->result = nn_result_from_error(r);
-}
-
-/* Under the lock. Returns: false: the limit has passed first. */
-static bool await_job(ANeuralNetworksEvent *event, uint64_t limit_ns)
-{
-    const struct timespec limit = nn_wait_limit_timespec(limit_ns);
-    int r = 0;
-
-    while (!event->is_done && r == 0)
-        r = pthread_cond_clockwait(&event->changed, &event->lock, CLOCK_MONOTONIC, &limit);
-    return event->is_done;
+    return event->callback && event->link.fence_fd >= 0;
 }
 
 static bool is_ended(ANeuralNetworksEvent *event)
@@ -322,24 +296,78 @@ static bool is_ended(ANeuralNetworksEvent *event)
     return is_done;
 }
 
+/* Returns: whether the caller is the one who collects, for all. */
+static bool begin_collecting(ANeuralNetworksEvent *event)
+{
+    bool is_first;
+
+    pthread_mutex_lock(&event->lock);
+    is_first = !event->is_collecting;
+    event->is_collecting = true;
+    pthread_mutex_unlock(&event->lock);
+    return is_first;
+}
+
+static void end_collecting(ANeuralNetworksEvent *event, int r)
+{
+    pthread_mutex_lock(&event->lock);
+    event->is_done = true;
+    event->result = nn_result_from_error(r);
+    pthread_cond_broadcast(&event->changed);
+    pthread_mutex_unlock(&event->lock);
+}
+
+/* Outside of the lock: it asks the process of the computation, which may be stopped by now. So may be
+ * those of what was before it, whose last references may go here: the end is told first. */
+static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end end)
+{
+    const struct nn_rt_fenced fenced = {event->callback, event->link.fence_fd};
+    struct nn_rt_links before;
+    struct nn_why why = {0};
+    int r;
+
+    if (!begin_collecting(event))
+        return;
+    r = nn_rt_fenced_collect(event->execution, &fenced, end, event->link.deadline_ns, &why);
+    if (r && why.text[0])
+        nn_rt_object_set_message(&event->execution->object, why.text);
+    nn_rt_execution_end(event->execution, r);
+    before = nn_rt_chain_detach(&event->link,
+                                end != NN_RT_FENCED_WELL && end != NN_RT_FENCED_FAILED);
+    end_collecting(event, r);
+    unref_links(&before);
+}
+
+/* What a thread of ours computes, or another one collects. Returns: the ResultCode; EVENT_E_LIMIT. */
+static int await_end(ANeuralNetworksEvent *event, uint64_t limit_ns)
+{
+    const struct timespec limit = nn_wait_limit_timespec(limit_ns);
+    int result = EVENT_E_LIMIT, r = 0;
+
+    pthread_mutex_lock(&event->lock);
+    while (!event->is_done && r == 0)
+        r = pthread_cond_clockwait(&event->changed, &event->lock, CLOCK_MONOTONIC, &limit);
+    if (event->is_done)
+        result = event->result;
+    pthread_mutex_unlock(&event->lock);
+    return result;
+}
+
 /* limit_ns: until when; NNHAL_NO_TIME: until the end. Returns: as nn_rt_event_wait(); EVENT_E_LIMIT. */
 static int wait_for_computation(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why)
 {
     enum nn_rt_fenced_end end = NN_RT_FENCED_WELL;
-    int result = EVENT_E_LIMIT;
+    int result;
 
-    /* Outside of the lock, so that several threads can wait at a time. The fence of one that was given up
-     * may stay active: it is not asked again. */
-    if (event->callback && event->link.fence_fd >= 0 && !is_ended(event))
-        end = nn_rt_chain_wait(&event->link, limit_ns);
-    if (end == NN_RT_FENCED_LIMIT)
-        return EVENT_E_LIMIT;
-    pthread_mutex_lock(&event->lock);
-    if (event->callback)
+    /* The fence of one that was given up may stay active: once it has ended it is not asked. */
+    if (event->callback && !is_ended(event)) {
+        if (is_fenced(event))
+            end = nn_rt_chain_wait(&event->link, limit_ns);
+        if (end == NN_RT_FENCED_LIMIT)
+            return EVENT_E_LIMIT;
         collect_fenced(event, end);
-    if (await_job(event, limit_ns))
-        result = event->result;
-    pthread_mutex_unlock(&event->lock);
+    }
+    result = await_end(event, limit_ns);
     if (result && result != EVENT_E_LIMIT)
         nn_rt_object_get_message(&event->execution->object, why->text, sizeof(why->text));
     return result;
@@ -352,6 +380,31 @@ static int event_wait(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_
     if (nn_rt_object_is_foreign(&event->object))
         return nn_fail_forked(why, "the computation");
     return wait_for_computation(event, limit_ns, why);
+}
+
+/* What depends on it needs no more than the fence tells; the process would answer by another
+ * deadline, if any. Returns: as wait_for_computation(). */
+static int wait_for_own_fence(ANeuralNetworksEvent *event, uint64_t limit_ns)
+{
+    static const int results[] = {
+        [NN_RT_FENCED_WELL] = 0,
+        [NN_RT_FENCED_FAILED] = ANEURALNETWORKS_OP_FAILED,
+        [NN_RT_FENCED_DEAD] = ANEURALNETWORKS_DEAD_OBJECT,
+        [NN_RT_FENCED_LATE] = ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT,
+        [NN_RT_FENCED_LEFT] = ANEURALNETWORKS_OP_FAILED,
+        [NN_RT_FENCED_LIMIT] = EVENT_E_LIMIT,
+    };
+
+    return results[nn_rt_chain_wait(&event->link, limit_ns)];
+}
+
+static int wait_for_dependency(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why)
+{
+    bool is_foreign = nn_rt_object_is_foreign(&event->object);
+
+    if (event->execution && !is_foreign && is_fenced(event) && !is_ended(event))
+        return wait_for_own_fence(event, limit_ns);
+    return event_wait(event, limit_ns, why);
 }
 
 int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)

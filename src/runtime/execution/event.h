@@ -26,6 +26,7 @@ struct ANeuralNetworksEvent {
     uint64_t duration_ns; /* from the end of the dependencies; 0: none */
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
+    bool is_collecting; /* a thread asks, or has asked, for what a device has computed */
     bool is_done;
     int result;
 };

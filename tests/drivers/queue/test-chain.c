@@ -666,6 +666,73 @@ TEST(nothing_waits_for_what_was_given_up)
 }
 TEST_END
 
+static ANeuralNetworksCompilation *compile_for_reference(void)
+{
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model = make_model();
+    ANeuralNetworksDevice *last = NULL;
+    uint32_t n = 0;
+
+    OK(ANeuralNetworks_getDeviceCount(&n));
+    OK(ANeuralNetworks_getDevice(n - 1, &last));
+    OK(ANeuralNetworksCompilation_createForDevices(
+        model, (const ANeuralNetworksDevice *const[]){last}, 1, &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    ANeuralNetworksModel_free(model);
+    return compilation;
+}
+
+/* Adds z of a node to itself, in a thread of the runtime, which waits for the node. */
+static void check_double(struct node *node)
+{
+    ANeuralNetworksCompilation *compilation = compile_for_reference();
+    const ANeuralNetworksEvent *after = node->event;
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksEvent *event = NULL;
+    float z[QUEUE_FLOATS];
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    for (int i = 0; i < 2; i++)
+        OK(ANeuralNetworksExecution_setInputFromMemory(execution, i, NULL, graph.memory,
+                                                       place_of_z(0), N_BYTES));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, z, sizeof(z)));
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(execution, &after, 1, 0, &event));
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_double_eq(z[QUEUE_NUMBER], 2 * node->number);
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+/* One that has ended is known by its fence; its process, which another thread asks for the result, is
+ * stopped by then. */
+TEST(what_depends_on_one_that_has_ended_asks_no_process)
+{
+    struct node node = chain[0];
+    pthread_t thread;
+    void *result;
+    int32_t pid;
+
+    if (is_way("embedded"))
+        return;
+    begin();
+    graph_make(&node, 1);
+    node_launch(&node);
+    open_gate(0);
+    ck_assert_int_eq(poll_fence(0, -1), POLLIN);
+    pid = device_pid(LEFT);
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_one, &node), 0);
+    check_double(&node);
+    kill(pid, SIGCONT); /* it may have been killed */
+    ck_assert_int_eq(pthread_join(thread, &result), 0);
+    ck_assert((intptr_t)result == ANEURALNETWORKS_NO_ERROR ||
+              (intptr_t)result == ANEURALNETWORKS_DEAD_OBJECT);
+    graph_free();
+    finish();
+}
+TEST_END
+
 /* -- a client that dies --------------------------------------------------------------------- */
 
 /* In a process of its own: launches what will never begin, says so, and waits to be killed. */
@@ -714,4 +781,5 @@ CHECK_MAIN("chain-" WAY, a_chain_runs_on_the_devices_alone, a_failure_reaches_wh
            a_late_one_reaches_what_depends_on_it, a_death_reaches_what_depends_on_it,
            a_stopped_process_ends_what_depends_on_it,
            a_deadline_that_no_process_keeps_ends_what_depends_on_it,
-           nothing_waits_for_what_was_given_up, a_client_that_dies_leaves_nothing)
+           nothing_waits_for_what_was_given_up, what_depends_on_one_that_has_ended_asks_no_process,
+           a_client_that_dies_leaves_nothing)

@@ -9,6 +9,10 @@
 
 #include <errno.h>
 
+/* For the result of what a fence has told the end of: a process that is busy has not missed its deadline
+ * by that. */
+#define ANSWER_NS UINT64_C(1000000000)
+
 static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -133,27 +137,48 @@ static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, boo
                           prepared->device->name, NULL);
 }
 
-static void free_callback(struct nn_rt_session *session, uint64_t callback, struct nn_arena *arena)
+/* By no deadline, so that none is missed by it: a private process would be killed. Where the process was
+ * left it is told, and not waited for. */
+static void free_callback(struct nn_rt_session *session, uint64_t callback, bool was_left,
+                          struct nn_arena *arena)
 {
     const struct nn_hal_free_fenced_callback_args args = {.callback = callback};
     struct nn_hal_free_fenced_callback_reply reply = {0};
+    uint64_t limit_ns = nn_wait_limit_narrow(was_left ? 0 : NN_WAIT_UNLIMITED);
 
     nn_hal_free_fenced_callback(session->hal, &args, &reply, arena);
+    nn_wait_limit_restore(limit_ns);
+}
+
+/* Returns: the status of the call; MISSED_DEADLINE_TRANSIENT: it was left. */
+static uint32_t ask(const ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
+                    uint64_t deadline_ns, struct nn_hal_get_fenced_info_reply *ret_info,
+                    struct nn_arena *arena)
+{
+    const struct nn_hal_get_fenced_info_args args = {.callback = fenced->callback};
+    struct nn_rt_session *session = execution->binding.prepared->session;
+    uint64_t answer_ns = nn_sys_now_ns() + ANSWER_NS;
+    uint64_t limit_ns = nn_wait_limit_narrow(deadline_ns > answer_ns ? deadline_ns : answer_ns);
+    uint32_t status = nn_rt_session_check_status(
+        session, nn_hal_get_fenced_info(session->hal, &args, ret_info, arena));
+
+    nn_wait_limit_restore(limit_ns);
+    return status;
 }
 
 static int collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                   bool is_well, struct nn_why *why)
+                   bool is_well, uint64_t deadline_ns, struct nn_why *why)
 {
-    const struct nn_hal_get_fenced_info_args args = {.callback = fenced->callback};
     struct nn_rt_prepared *prepared = execution->binding.prepared;
     struct nn_hal_get_fenced_info_reply info = {0};
     struct nn_arena arena;
     uint32_t status;
+    bool was_left;
     int r;
 
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_check_status(
-        prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));
+    status = ask(execution, fenced, deadline_ns, &info, &arena);
+    was_left = status == NNHAL_MISSED_DEADLINE_TRANSIENT;
     /* A fence tells that a computation has failed, the callback why. Failure counts where they
      * contradict each other. */
     if (status == NNHAL_NONE)
@@ -166,7 +191,7 @@ static int collect(ANeuralNetworksExecution *execution, const struct nn_rt_fence
     } else {
         nn_rt_reply_mark_outputs(execution, false);
     }
-    free_callback(prepared->session, fenced->callback, &arena);
+    free_callback(prepared->session, fenced->callback, was_left, &arena);
     nn_arena_done(&arena);
     return r;
 }
@@ -179,15 +204,15 @@ static int abandon(ANeuralNetworksExecution *execution, const struct nn_rt_fence
 
     leave_fenced(execution);
     nn_arena_init(&arena, 0);
-    free_callback(execution->binding.prepared->session, fenced->callback, &arena);
+    free_callback(execution->binding.prepared->session, fenced->callback, false, &arena);
     nn_arena_done(&arena);
     return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                    "a computation before it was given up: its process does not answer, or its "
                    "deadline has passed");
 }
 
-static int collect_ended(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                         enum nn_rt_fenced_end end, struct nn_why *why)
+int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
+                         enum nn_rt_fenced_end end, uint64_t deadline_ns, struct nn_why *why)
 {
     const struct nn_rt_session *session = execution->binding.prepared->session;
     bool is_well = end == NN_RT_FENCED_WELL;
@@ -198,16 +223,5 @@ static int collect_ended(ANeuralNetworksExecution *execution, const struct nn_rt
         return abandon(execution, fenced, why);
     if (end == NN_RT_FENCED_DEAD || !nn_rt_session_is_alive(session))
         return fail_fenced(execution, NNHAL_DEAD_OBJECT, is_well, why);
-    return collect(execution, fenced, is_well, why);
-}
-
-int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                         enum nn_rt_fenced_end end, uint64_t deadline_ns, struct nn_why *why)
-{
-    bool is_past = nn_sys_now_ns() >= deadline_ns;
-    uint64_t limit_ns = nn_wait_limit_narrow(is_past ? NN_WAIT_UNLIMITED : deadline_ns);
-    int r = collect_ended(execution, fenced, end, why);
-
-    nn_wait_limit_restore(limit_ns);
-    return r;
+    return collect(execution, fenced, is_well, deadline_ns, why);
 }

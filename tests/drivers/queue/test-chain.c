@@ -733,6 +733,32 @@ TEST(what_depends_on_one_that_has_ended_asks_no_process)
 }
 TEST_END
 
+/* The fence has told that the deadline was missed; its process is stopped before it is asked. */
+TEST(a_process_that_is_stopped_after_its_deadline_has_missed_it)
+{
+    struct node node = chain[0];
+    int32_t pid;
+
+    if (is_way("embedded"))
+        return;
+    begin();
+    graph_make(&node, 1);
+    node.orders[QUEUE_DEED] = QUEUE_HANG;
+    OK(ANeuralNetworksExecution_setTimeout(node.execution, 300000000));
+    node_launch(&node);
+    open_gate(0);
+    ck_assert_int_ne(poll_fence(0, -1) & POLLERR, 0);
+    pid = device_pid(LEFT);
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(node.event),
+                     ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+    if (services[LEFT])
+        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    graph_free();
+    finish();
+}
+TEST_END
+
 /* -- a client that dies --------------------------------------------------------------------- */
 
 /* In a process of its own: launches what will never begin, says so, and waits to be killed. */
@@ -782,4 +808,5 @@ CHECK_MAIN("chain-" WAY, a_chain_runs_on_the_devices_alone, a_failure_reaches_wh
            a_stopped_process_ends_what_depends_on_it,
            a_deadline_that_no_process_keeps_ends_what_depends_on_it,
            nothing_waits_for_what_was_given_up, what_depends_on_one_that_has_ended_asks_no_process,
+           a_process_that_is_stopped_after_its_deadline_has_missed_it,
            a_client_that_dies_leaves_nothing)

@@ -30,6 +30,13 @@ static bool is_suited(const ANeuralNetworksExecution *execution)
            !has_pointers(execution->arguments.outputs, execution->arguments.n_outputs);
 }
 
+/* It may be computed later: what it writes to is not used for anything else. */
+static void leave_fenced(ANeuralNetworksExecution *execution)
+{
+    nn_rt_reply_mark_outputs(execution, false);
+    execution->binding.is_left = true;
+}
+
 static int call_execute_fenced(ANeuralNetworksExecution *execution,
                                const struct nn_hal_execute_fenced_args *args, struct nn_why *why,
                                struct nn_rt_fenced *ret_fenced)
@@ -50,7 +57,7 @@ static int call_execute_fenced(ANeuralNetworksExecution *execution,
     if (r == ANEURALNETWORKS_DEAD_OBJECT)
         nn_rt_suspect_note(execution, prepared, r);
     if (r == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT)
-        execution->binding.is_left = true;
+        leave_fenced(execution); /* the process may have been handed it */
     if (r)
         return r;
     *ret_fenced = (struct nn_rt_fenced){reply.callback, reply.sync_fence};
@@ -116,13 +123,6 @@ static void note_suspect(const ANeuralNetworksExecution *execution, bool is_well
 {
     if (!is_well || result != ANEURALNETWORKS_DEAD_OBJECT)
         nn_rt_suspect_note(execution, execution->binding.prepared, result);
-}
-
-/* It may be computed later: what it writes to is not used for anything else. */
-static void leave_fenced(ANeuralNetworksExecution *execution)
-{
-    nn_rt_reply_mark_outputs(execution, false);
-    execution->binding.is_left = true;
 }
 
 static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, bool is_well,

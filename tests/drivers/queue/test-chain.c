@@ -763,6 +763,83 @@ TEST(a_process_that_is_stopped_after_its_deadline_has_missed_it)
 }
 TEST_END
 
+/* z of one device, x of the other. */
+static ANeuralNetworksMemory *make_shared(void)
+{
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    ANeuralNetworksMemory *memory = NULL;
+
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    OK(ANeuralNetworksMemoryDesc_addOutputRole(desc, compilations[LEFT], 0, 1));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilations[RIGHT], 0, 1));
+    OK(ANeuralNetworksMemoryDesc_finish(desc));
+    OK(ANeuralNetworksMemory_createFromDesc(desc, &memory));
+    ANeuralNetworksMemoryDesc_free(desc);
+    return memory;
+}
+
+/* With node 0's order, and from its x, unless another memory has it. */
+static ANeuralNetworksExecution *make_execution(int which, ANeuralNetworksMemory *x,
+                                                ANeuralNetworksMemory *z)
+{
+    ANeuralNetworksExecution *execution = NULL;
+
+    OK(ANeuralNetworksExecution_create(compilations[which], &execution));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, x ? x : graph.memory, 0,
+                                                   x ? 0 : N_BYTES));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, graph.memory, place_of_y(0),
+                                                   N_BYTES));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, z ? z : graph.memory,
+                                                    z ? 0 : place_of_z(0), z ? 0 : N_BYTES));
+    return execution;
+}
+
+/* Returns: what the launch said, or the wait for its end. */
+static int compute_fenced(ANeuralNetworksExecution *execution)
+{
+    ANeuralNetworksEvent *event = NULL;
+    int r = ANeuralNetworksExecution_startComputeWithDependencies(execution, NULL, 0, 0, &event);
+
+    if (r == ANEURALNETWORKS_NO_ERROR)
+        r = ANeuralNetworksEvent_wait(event);
+    ANeuralNetworksEvent_free(event);
+    return r;
+}
+
+/* A launch that was left may have reached the device all the same. */
+TEST(a_launch_that_was_left_leaves_no_contents)
+{
+    struct node node = chain[0];
+    ANeuralNetworksExecution *writers[2], *reader;
+    ANeuralNetworksMemory *shared;
+    int32_t pid;
+
+    if (is_way("embedded"))
+        return;
+    begin();
+    shared = make_shared();
+    graph_make(&node, 1);
+    open_gate(0);
+    for (int i = 0; i < 2; i++)
+        writers[i] = make_execution(LEFT, NULL, shared);
+    reader = make_execution(RIGHT, shared, NULL);
+    OK(compute_fenced(writers[0]));
+    OK(ANeuralNetworksExecution_setTimeout(writers[1], 500000000));
+    pid = device_pid(LEFT);
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ck_assert_int_eq(compute_fenced(writers[1]), ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+    ck_assert_int_eq(compute_fenced(reader), ANEURALNETWORKS_OP_FAILED);
+    if (services[LEFT])
+        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    for (int i = 0; i < 2; i++)
+        ANeuralNetworksExecution_free(writers[i]);
+    ANeuralNetworksExecution_free(reader);
+    graph_free();
+    ANeuralNetworksMemory_free(shared);
+    finish();
+}
+TEST_END
+
 /* -- a client that dies --------------------------------------------------------------------- */
 
 /* In a process of its own: launches what will never begin, says so, and waits to be killed. */
@@ -813,4 +890,4 @@ CHECK_MAIN("chain-" WAY, a_chain_runs_on_the_devices_alone, a_failure_reaches_wh
            a_deadline_that_no_process_keeps_ends_what_depends_on_it,
            nothing_waits_for_what_was_given_up, what_depends_on_one_that_has_ended_asks_no_process,
            a_process_that_is_stopped_after_its_deadline_has_missed_it,
-           a_client_that_dies_leaves_nothing)
+           a_launch_that_was_left_leaves_no_contents, a_client_that_dies_leaves_nothing)

@@ -43,7 +43,8 @@ enum mode {
     MODE_EMBEDDED,
 };
 
-static struct nn_rt_registry registry;
+static struct nn_rt_chains chains = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct nn_rt_registry registry = {.chains = &chains};
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t is_complete; /* atomic */
 static bool is_short;        /* something was left out for want of memory */

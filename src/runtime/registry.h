@@ -19,7 +19,15 @@
 
 #include "runtime/device.h"
 
+#include <pthread.h>
+
 struct nn_jobs;
+
+/* Of all chains of fenced computations (runtime/execution/chain.h). */
+struct nn_rt_chains {
+    pthread_mutex_t lock; /* of what is before each link, and of what a look leaves in it */
+    uint64_t n_looks;
+};
 
 struct nn_rt_registry {
     uint32_t n_devices;
@@ -29,6 +37,7 @@ struct nn_rt_registry {
     struct nn_jobs *jobs; /* for computations in the background; NULL: no memory */
     /* For models that are prepared again: the threads of jobs may all wait for one. NULL: no memory. */
     struct nn_jobs *renewals;
+    struct nn_rt_chains *chains; /* not NULL where devices are */
 };
 
 /* nn_rt_registry_get() - makes the list the first time, which may block. Short of memory it is

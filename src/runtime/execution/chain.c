@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/execution/chain.h"
 
+#include "base/error.h"
 #include "base/fence.h"
 #include "base/sys.h"
 #include "base/wait-limit.h"
 #include "hal/proxy.h"
+#include "runtime/registry.h"
 
-#include <pthread.h>
+#include <stdlib.h>
 
 #define WATCH_NS UINT64_C(1000000000)
-
-/* Of all links: what is before them, and what a look leaves in them. */
-static pthread_mutex_t chain_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t n_looks;
 
 /* One look at all that has to end first. */
 struct chain_look {
     uint64_t number, now_ns;
     uint64_t next_ns; /* when a deadline passes */
-    bool asks;        /* the processes, too */
+    bool asks;        /* lists the sessions of what may end, each once, with a reference */
+    uint32_t n_sessions;
+    struct nn_rt_session **sessions;
 };
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
@@ -34,6 +34,21 @@ static uint64_t end_of(const struct nn_rt_link *link)
                : link->deadline_ns + NN_WAIT_GRACE_NS;
 }
 
+/* Short of memory a session is left out: the next look lists it. */
+static void list_session(struct chain_look *look, struct nn_rt_session *session)
+{
+    struct nn_rt_session **sessions;
+
+    for (uint32_t i = 0; i < look->n_sessions; i++)
+        if (look->sessions[i] == session)
+            return;
+    sessions = realloc(look->sessions, (look->n_sessions + 1) * sizeof(struct nn_rt_session *));
+    if (!sessions)
+        return;
+    look->sessions = sessions;
+    sessions[look->n_sessions++] = nn_rt_session_ref(session);
+}
+
 static bool can_end(const struct nn_rt_link *link, struct chain_look *look)
 {
     uint64_t end_ns = end_of(link);
@@ -43,7 +58,11 @@ static bool can_end(const struct nn_rt_link *link, struct chain_look *look)
     if (!link->session->is_wire)
         return true;
     look->next_ns = earlier(look->next_ns, end_ns);
-    return look->now_ns < end_ns && (!look->asks || nn_hal_proxy_watch(link->session->hal));
+    if (look->now_ns >= end_ns || !nn_rt_session_is_alive(link->session))
+        return false;
+    if (look->asks)
+        list_session(look, link->session);
+    return true;
 }
 
 /* Forward: dependencies have dependencies. The application's own fences have none, and nothing to ask. */
@@ -66,20 +85,34 @@ static bool look_before(struct nn_rt_link *link, struct chain_look *look)
     return true;
 }
 
-/* Returns: whether it was not given up, and all that has to end before may end; *ret_next_ns: when that
- * changes. */
-static bool look_around(struct nn_rt_link *link, bool asks, uint64_t *ret_next_ns)
+/* Returns: whether the link was not given up, and all that has to end before it may end. */
+static bool look_around(struct nn_rt_link *link, struct chain_look *look)
 {
-    struct chain_look look = {
-        .now_ns = nn_sys_now_ns(), .next_ns = NN_WAIT_UNLIMITED, .asks = asks};
+    struct nn_rt_chains *chains = nn_rt_registry_get()->chains;
     bool can_begin;
 
-    pthread_mutex_lock(&chain_lock);
-    look.number = ++n_looks;
-    can_begin = !link->is_given_up && look_before(link, &look);
-    pthread_mutex_unlock(&chain_lock);
-    *ret_next_ns = look.next_ns;
+    look->now_ns = nn_sys_now_ns();
+    look->next_ns = NN_WAIT_UNLIMITED;
+    pthread_mutex_lock(&chains->lock);
+    look->number = ++chains->n_looks;
+    can_begin = !link->is_given_up && look_before(link, look);
+    pthread_mutex_unlock(&chains->lock);
     return can_begin;
+}
+
+/* The processes of all that has to end before: a session that is gone is dead then. Not under the lock of
+ * all chains: what is found is logged. */
+static void ask_around(struct nn_rt_link *link)
+{
+    struct chain_look look = {.asks = true};
+
+    look_around(link, &look);
+    for (uint32_t i = 0; i < look.n_sessions; i++) {
+        if (!nn_hal_proxy_watch(look.sessions[i]->hal))
+            nn_rt_session_check_status(look.sessions[i], NNHAL_DEAD_OBJECT);
+        nn_rt_session_unref(look.sessions[i]);
+    }
+    free(look.sessions);
 }
 
 /* Of its own process, which is another one. Returns: WELL: the wait may go on. */
@@ -94,12 +127,13 @@ static enum nn_rt_fenced_end look_at_own(const struct nn_rt_session *session, ui
 enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_ns)
 {
     const struct nn_rt_session *session = link->session;
-    uint64_t end_ns = nn_wait_end(session->is_wire ? link->deadline_ns : NNHAL_NO_TIME), next_ns;
+    uint64_t end_ns = nn_wait_end(session->is_wire ? link->deadline_ns : NNHAL_NO_TIME);
+    struct chain_look look = {.asks = false};
     enum nn_rt_fenced_end own = NN_RT_FENCED_WELL;
-    bool can_begin = look_around(link, false, &next_ns);
+    bool can_begin = look_around(link, &look);
 
     for (;;) {
-        uint64_t look_ns = earlier(nn_sys_now_ns() + WATCH_NS, next_ns);
+        uint64_t look_ns = earlier(nn_sys_now_ns() + WATCH_NS, look.next_ns);
         int r = nn_fence_wait(link->fence_fd,
                               can_begin ? earlier(earlier(look_ns, end_ns), limit_ns) : 0);
 
@@ -113,18 +147,20 @@ enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_n
             own = look_at_own(session, end_ns);
         if (own != NN_RT_FENCED_WELL)
             return own;
-        can_begin = look_around(link, true, &next_ns);
+        ask_around(link);
+        can_begin = look_around(link, &look);
     }
 }
 
 struct nn_rt_links nn_rt_chain_detach(struct nn_rt_link *link, bool is_given_up)
 {
+    struct nn_rt_chains *chains = nn_rt_registry_get()->chains;
     struct nn_rt_links before;
 
-    pthread_mutex_lock(&chain_lock);
+    pthread_mutex_lock(&chains->lock);
     before = link->before;
     link->before = (struct nn_rt_links){0};
     link->is_given_up = is_given_up;
-    pthread_mutex_unlock(&chain_lock);
+    pthread_mutex_unlock(&chains->lock);
     return before;
 }

@@ -29,13 +29,15 @@ struct nn_rt_link {
     bool is_given_up;              /* it has ended, though its fence may not tell so */
 };
 
-/* nn_rt_chain_wait() - until a fenced computation has ended, or will not: 50 ms after its deadline,
- * while its process answers, while what it depends on may end, and until limit_ns at most. In this
- * process a deadline is the driver's alone. */
+/* nn_rt_chain_wait() - blocks until a fenced computation has ended, or will not: 50 ms after its
+ * deadline, while its process answers, while what it depends on may end, and until limit_ns at most. In
+ * this process a deadline is the driver's alone. link has a fence and a session. Any number of threads.
+ * Returns: WELL, FAILED: at once where the fence has told; LEFT: what
+ * is before it was given up, or, at once, itself by nn_rt_chain_detach(); DEAD; LATE; LIMIT. */
 enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_ns);
 
 /* nn_rt_chain_detach() - that a fenced computation has ended; is_given_up: its fence may not tell so.
- * Returns: what it waited for, whose references are the caller's. */
+ * Once; does not block on a process. Returns: what it waited for, whose references are the caller's. */
 struct nn_rt_links nn_rt_chain_detach(struct nn_rt_link *link, bool is_given_up);
 
 #endif

@@ -31,9 +31,11 @@ struct nn_rt_fenced {
     int fence_fd; /* -1: it has ended already */
 };
 
-/* nn_rt_fenced_launch() - hands an execution, which has begun, to its device. The fence is the
- * caller's to close.
- * Returns: 0; UNSUITED; what the device answers; -ENOMEM. */
+/* nn_rt_fenced_launch() - hands an execution, which has begun, to its device. Blocks until the device
+ * has taken it, 50 ms after the deadline at most. The fence is the caller's to close.
+ * Returns: 0; UNSUITED; MISSED_DEADLINE_TRANSIENT: the device has not answered by the deadline, and may
+ * compute it all the same, so that what it writes to counts as uninitialized; what else the device
+ * answers; -ENOMEM. */
 int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
                         const struct nn_rt_fenced_request *request, struct nn_why *why,
                         struct nn_rt_fenced *ret_fenced);

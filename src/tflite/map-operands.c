@@ -83,6 +83,8 @@ uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input)
     if (!tensor || tfl_is_float(tensor))
         return tfl_input(b, input);
     form = tfl_float_form_of(b, tensor);
+    if (b->result)
+        return TFL_NO_OPERAND;
     if (tensor->data) {
         size_t n = 0;
         const float *values = tfl_read_f32(b, tensor, &n);

@@ -143,7 +143,8 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
                      : tensor->type == TFL_FLOAT16 || tensor->type == TFL_INT16 ? 2
                                                                                 : 1;
     size_t n = tensor->n_bytes / element;
-    bool is_read = tensor->data && (tensor->n_scales <= 1 || tensor->zero_point == 0);
+    bool is_read = tensor->data && !tensor->is_sparse &&
+                   (tensor->n_scales <= 1 || tensor->zero_point == 0);
     float *values = is_read ? tfl_keep(b, n * sizeof(*values)) : NULL;
 
     if (!values)

@@ -409,6 +409,40 @@ TEST(constants_that_others_read_are_made_by_them)
 }
 TEST_END
 
+/* A sparse constant without elements that has bytes yet: how many share a scale cannot be said. */
+TEST(sparse_constants_stay)
+{
+    static const struct {
+        int size;
+        float data[2];
+    } scales = {2, {0.5f, 0.25f}};
+    static const float bytes[] = {1};
+    static const int32_t none = 0; /* activation */
+    struct lite_affine affine = {.scale = (void *)(uintptr_t)&scales};
+    struct lite_delegate *delegate = new_delegate(NULL, NULL);
+    struct lite_tensor *constant;
+    int tensors[4], n_nodes;
+    struct fake_lite lite;
+
+    fake_lite_init(&lite, FAKE_2_9);
+    for (int i = 0; i < 4; i++)
+        tensors[i] = fake_lite_tensor(&lite, 2, (const int[]){2, 0}, i == 0 ? bytes : NULL);
+    constant = &lite.context->tensors[tensors[0]];
+    constant->type = LITE_INT8;
+    constant->bytes = sizeof(bytes);
+    constant->sparsity = &affine; /* only whether it is there is looked at */
+    constant->quantization = (struct lite_quantization){LITE_QUANTIZATION_AFFINE, &affine};
+    fake_lite_node(&lite, DEQUANTIZE, 2, NULL, NULL, 0, LIST(tensors[0]), LIST(tensors[1]));
+    fake_lite_node(&lite, ADD, 1, NULL, &none, sizeof(none), LIST(tensors[2], tensors[1]),
+                   LIST(tensors[3]));
+    ck_assert_int_eq(fake_lite_apply(&lite, delegate), LITE_OK);
+    ck_assert_int_eq(fake_lite_n_delegated(&lite, &n_nodes), 0);
+    ck_assert_ptr_nonnull(strstr(lite.log, "is stored as a sparse tensor"));
+    fake_lite_done(&lite);
+    free_delegate(delegate);
+}
+TEST_END
+
 TEST(the_delegate_may_go_first)
 {
     struct lite_delegate *first = new_delegate(NULL, NULL), *second = new_delegate(NULL, NULL);
@@ -508,5 +542,5 @@ CHECK_MAIN("delegate", each_release_is_computed_for, what_2_9_lacks_is_zero,
            resized_inputs_are_computed, a_delegate_that_is_asked_again_takes_the_same_nodes,
            a_shape_that_fails_is_told, unknown_shapes_stay, states_are_kept_between_runs,
            the_largest_partitions_are_kept, constants_that_others_read_are_made_by_them,
-           the_delegate_may_go_first, a_host_that_contradicts_itself_is_told,
+           sparse_constants_stay, the_delegate_may_go_first, a_host_that_contradicts_itself_is_told,
            options_that_are_wrong_are_told, options_that_are_right_are_taken)

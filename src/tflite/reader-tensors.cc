@@ -11,6 +11,17 @@ namespace fb = nnhal::tflite;
 /* A file of some bytes may declare sparse constants of gigabytes. */
 enum { MAX_BLOCK_BYTES = 1 << 28 };
 
+/* Many tensors and operators may share one long list. */
+enum { MAX_ENTRIES = 1 << 24 };
+
+int tfl_file_count(struct tfl_file *file, uint32_t n, tfl_complaint &complain)
+{
+    if (n > MAX_ENTRIES - file->n_entries)
+        return complain("the lists in the file have more than %d entries together", MAX_ENTRIES);
+    file->n_entries += n;
+    return 0;
+}
+
 void *tfl_file_keep(struct tfl_file *file, size_t n_bytes)
 {
     void **blocks;
@@ -72,18 +83,24 @@ int read_shape(const fb::Tensor *from, struct tfl_tensor *to, uint32_t index,
     return 0;
 }
 
-int read_quantization(const fb::Tensor *from, struct tfl_tensor *to, uint32_t index,
-                      tfl_complaint &complain)
+int read_quantization(const fb::Tensor *from, struct tfl_file *file, struct tfl_tensor *to,
+                      uint32_t index, tfl_complaint &complain)
 {
     auto quantization = from->quantization();
     auto scales = quantization ? quantization->scale() : nullptr;
     auto zero_points = quantization ? quantization->zero_point() : nullptr;
+    uint32_t n_zero_points = zero_points ? zero_points->size() : 0;
 
     if (!scales || !scales->size())
         return 0;
     to->n_scales = scales->size();
     to->scales = scales->data();
-    for (uint32_t i = 0; to->n_scales > 1 && zero_points && i < zero_points->size(); i++) {
+    if (n_zero_points > 1 && n_zero_points != to->n_scales)
+        return complain("tensor %u has %u zero points and %u scales", index, n_zero_points,
+                        to->n_scales);
+    if (tfl_file_count(file, to->n_scales, complain) < 0)
+        return -EINVAL;
+    for (uint32_t i = 0; to->n_scales > 1 && i < n_zero_points; i++) {
         int64_t zero_point;
 
         std::memcpy(&zero_point, zero_points->Data() + i * sizeof(zero_point), sizeof(zero_point));
@@ -94,7 +111,7 @@ int read_quantization(const fb::Tensor *from, struct tfl_tensor *to, uint32_t in
         to->scale = scales->Get(0);
         int64_t zero_point = 0;
 
-        if (zero_points && zero_points->size()) /* the verifier lets it lie anywhere */
+        if (n_zero_points) /* the verifier lets it lie anywhere */
             std::memcpy(&zero_point, zero_points->Data(), sizeof(zero_point));
         if (zero_point < INT32_MIN || zero_point > INT32_MAX)
             return complain("the zero point of tensor %u is not a 32-bit number", index);
@@ -270,7 +287,7 @@ int tfl_tensor_read(const fb::Model *model, const fb::Tensor *from, struct tfl_f
     to->is_sparse = from->sparsity() != nullptr;
     r = read_shape(from, to, index, complain);
     if (!r)
-        r = read_quantization(from, to, index, complain);
+        r = read_quantization(from, file, to, index, complain);
     if (!r)
         r = read_data(model, from, file, to, index, complain);
     if (!r && to->is_sparse)

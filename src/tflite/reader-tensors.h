@@ -41,6 +41,10 @@ int tfl_tensor_read(const nnhal::tflite::Model *model, const nnhal::tflite::Tens
                     struct tfl_file *file, struct tfl_tensor *to, uint32_t index,
                     tfl_complaint &complain);
 
+/* tfl_file_count() - counts a list of n entries that is to be read.
+ * Returns: 0, -EINVAL with a sentence if there are too many of them. */
+int tfl_file_count(struct tfl_file *file, uint32_t n, tfl_complaint &complain);
+
 /* tfl_file_keep() - zeroed memory that lives as long as the file; NULL: memory is short, or there is
  * too much of it. */
 void *tfl_file_keep(struct tfl_file *file, size_t n_bytes);

@@ -102,6 +102,8 @@ int read_indexes(struct reading &reading, const struct scope *scope,
 
     *n = from ? from->size() : 0;
     *to = from ? from->data() : nullptr;
+    if (tfl_file_count(reading.file, *n, reading.complain) < 0)
+        return -EINVAL;
     if (scope->numbers && *n) {
         numbers = static_cast<int32_t *>(tfl_file_keep(reading.file, *n * sizeof(*numbers)));
         if (!numbers)

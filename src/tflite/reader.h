@@ -30,6 +30,7 @@ struct tfl_file {
     void *
         *blocks; /* what is not in the file: constants that are sparse there, lists of composites */
     size_t n_blocks, n_block_bytes;
+    size_t n_entries; /* of lists, as often as they were read */
 };
 
 /* tfl_file_parse() - describes bytes (malloc'ed; consumed, also on failure).

@@ -122,6 +122,22 @@ TEST(damaged_contents_are_named)
 }
 TEST_END
 
+/* A small file takes neither long nor much memory. */
+TEST(files_that_ask_for_too_much_are_refused)
+{
+    static const struct {
+        const char *model, *says;
+    } cases[] = {{"bad-lists", "the lists in the file have more than 16777216 entries together"},
+                 {"bad-zero-points", "tensor 0 has 3 zero points and 2 scales"}};
+    struct nnhal_tflite *model;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(load_model(made_path(cases[i].model), &model), -EINVAL);
+        ck_assert_str_eq(message, cases[i].says);
+    }
+}
+TEST_END
+
 /* As pairs of real numbers they would be computed wrongly. */
 TEST(complex_numbers_are_refused_where_they_mean_something_else)
 {
@@ -437,6 +453,7 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named,
            scales_and_cells_that_cannot_be_exact_are_refused, damaged_contents_are_named,
+           files_that_ask_for_too_much_are_refused,
            complex_numbers_are_refused_where_they_mean_something_else, composed_operations_compute,
            the_extension_computes_what_nnapi_has_not, transforms_compute,
            activations_of_16_bits_compute, sparse_constants_are_made_dense,

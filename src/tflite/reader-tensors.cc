@@ -8,8 +8,7 @@
 
 namespace fb = nnhal::tflite;
 
-/* A file of some bytes may declare sparse constants of gigabytes. */
-enum { MAX_BLOCK_BYTES = 1 << 28 };
+enum { MAX_BLOCK_BYTES = TFL_MAX_BLOCK_MIB << 20 };
 
 /* Many tensors and operators may share one long list. */
 enum { MAX_ENTRIES = 1 << 24 };
@@ -22,12 +21,17 @@ int tfl_file_count(struct tfl_file *file, uint32_t n, tfl_complaint &complain)
     return 0;
 }
 
+bool tfl_file_has_room(const struct tfl_file *file, size_t n_bytes)
+{
+    return n_bytes <= MAX_BLOCK_BYTES - file->n_block_bytes;
+}
+
 void *tfl_file_keep(struct tfl_file *file, size_t n_bytes)
 {
     void **blocks;
     void *block;
 
-    if (n_bytes > MAX_BLOCK_BYTES - file->n_block_bytes)
+    if (!tfl_file_has_room(file, n_bytes))
         return nullptr;
     blocks = static_cast<void **>(
         reallocarray(file->blocks, file->n_blocks + 1, sizeof(*file->blocks)));

@@ -11,6 +11,9 @@
 #include <cstdarg>
 #include <cstdio>
 
+/* A file of some bytes may declare sparse constants of gigabytes. */
+enum { TFL_MAX_BLOCK_MIB = 256 };
+
 /* The first thing that is wrong, in words. */
 class tfl_complaint
 {
@@ -46,7 +49,10 @@ int tfl_tensor_read(const nnhal::tflite::Model *model, const nnhal::tflite::Tens
 int tfl_file_count(struct tfl_file *file, uint32_t n, tfl_complaint &complain);
 
 /* tfl_file_keep() - zeroed memory that lives as long as the file; NULL: memory is short, or there is
- * too much of it. */
+ * no room. */
 void *tfl_file_keep(struct tfl_file *file, size_t n_bytes);
+
+/* tfl_file_has_room() - whether the file may take n_bytes more of such memory. */
+bool tfl_file_has_room(const struct tfl_file *file, size_t n_bytes);
 
 #endif

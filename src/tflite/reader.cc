@@ -93,23 +93,35 @@ void fold_densify(struct tfl_graph *graph)
     }
 }
 
+/* Room for n numbers that live as long as the file. Returns: 0, -EINVAL with a sentence, -ENOMEM. */
+int keep_numbers(struct reading &reading, uint32_t n, int32_t **ret)
+{
+    size_t n_bytes = n * sizeof(**ret);
+
+    if (!tfl_file_has_room(reading.file, n_bytes))
+        return reading.complain("sparse constants and composites take more than %d MiB",
+                                TFL_MAX_BLOCK_MIB);
+    *ret = static_cast<int32_t *>(tfl_file_keep(reading.file, n_bytes));
+    return *ret ? 0 : -ENOMEM;
+}
+
 /* A list of tensor numbers, borrowed where they are the graph's; -1 is legal where may_omit. */
 int read_indexes(struct reading &reading, const struct scope *scope,
                  const flatbuffers::Vector<int32_t> *from, bool may_omit, const char *what,
                  uint32_t number, const int32_t **to, uint32_t *n)
 {
     int32_t *numbers = nullptr;
+    int r;
 
     *n = from ? from->size() : 0;
     *to = from ? from->data() : nullptr;
-    if (tfl_file_count(reading.file, *n, reading.complain) < 0)
-        return -EINVAL;
-    if (scope->numbers && *n) {
-        numbers = static_cast<int32_t *>(tfl_file_keep(reading.file, *n * sizeof(*numbers)));
-        if (!numbers)
-            return -ENOMEM;
+    r = tfl_file_count(reading.file, *n, reading.complain);
+    if (!r && scope->numbers && *n) {
+        r = keep_numbers(reading, *n, &numbers);
         *to = numbers;
     }
+    if (r)
+        return r;
     for (uint32_t i = 0; i < *n; i++) {
         int32_t index = from->Get(i);
 
@@ -217,10 +229,9 @@ int read_composite(struct reading &reading, const struct scope *around,
     r = read_tensors(reading, scope.from);
     if (r)
         return r;
-    numbers = static_cast<int32_t *>(
-        tfl_file_keep(reading.file, scope.n_tensors * sizeof(*numbers)));
-    if (!numbers)
-        return -ENOMEM;
+    r = keep_numbers(reading, scope.n_tensors, &numbers);
+    if (r)
+        return r;
     for (uint32_t i = 0; i < scope.n_tensors; i++)
         numbers[i] = first + static_cast<int32_t>(i);
     scope.numbers = numbers;
@@ -313,6 +324,8 @@ int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, ch
     file.bytes = bytes;
     file.n_bytes = n_bytes;
     r = file_parse(&file, complain);
+    if (r == -ENOMEM)
+        complain("out of memory");
     if (r)
         tfl_file_done(&file);
     else

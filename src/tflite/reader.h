@@ -34,7 +34,7 @@ struct tfl_file {
 };
 
 /* tfl_file_parse() - describes bytes (malloc'ed; consumed, also on failure).
- * Returns: 0, -EINVAL with a sentence in message, -ENOMEM. */
+ * Returns: 0, or with a sentence in message -EINVAL, -ENOMEM. */
 int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, char *message,
                    size_t message_size);
 

@@ -4,7 +4,8 @@
 
     make-greedy.py FLATC MODEL_SCHEMA FOLDER
 
-FOLDER/bad-lists.tflite has many operators, which are one, with a long list of inputs.
+FOLDER/bad-lists.tflite has many operators, which are one, with a long list of inputs. FOLDER/bad-room.tflite
+has a sparse constant and a composite that together take more memory than a file may.
 FOLDER/bad-zero-points.tflite has a tensor with more zero points than scales.
 """
 
@@ -14,8 +15,8 @@ from pathlib import Path
 
 import net as network
 
-OPERATORS = {"RELU": (19, 1)}
-MAX_ENTRIES = 1 << 24  # of reader-tensors.cc
+OPERATORS = {"RELU": (19, 1), "STABLEHLO_COMPOSITE": (206, 1)}
+MAX_ENTRIES, MAX_BYTES = 1 << 24, 1 << 28  # of reader-tensors.cc
 LONG = 1 << 13
 
 
@@ -28,6 +29,20 @@ def make_lists():
     net.inputs = [reals(net)]
     net.add("RELU", net.inputs * LONG, [reals(net)])
     net.operators += [{}] * (MAX_ENTRIES // LONG)  # become the first one
+    return net
+
+
+def make_room():
+    """The operator in the composite has a list that does not fit beside the constant."""
+    net = network.Net(OPERATORS)
+    part, number = net.part()
+    net.tensor([MAX_BYTES - 2 * LONG], "INT8", values=[1])
+    net.tensors[-1]["sparsity"] = {"traversal_order": [0], "dim_metadata": [{
+        "format": "SPARSE_CSR", "array_segments_type": "Uint8Vector", "array_segments": {"values": [0, 1]},
+        "array_indices_type": "Uint8Vector", "array_indices": {"values": [0]}}]}
+    net.inputs, part.inputs = [reals(net)], [reals(part)]
+    net.composite("test.room", net.inputs, [reals(net)], number)
+    part.add("RELU", part.inputs * LONG, [reals(part)])
     return net
 
 
@@ -65,7 +80,7 @@ def share_operators(path):
 
 
 def main(flatc, schema, folder):
-    for name, net in (("lists", make_lists()), ("zero-points", make_zero_points())):
+    for name, net in (("lists", make_lists()), ("room", make_room()), ("zero-points", make_zero_points())):
         net.write(flatc, schema, folder, f"bad-{name}")
     share_operators(Path(folder) / "bad-lists.tflite")
 

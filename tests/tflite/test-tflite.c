@@ -128,6 +128,7 @@ TEST(files_that_ask_for_too_much_are_refused)
     static const struct {
         const char *model, *says;
     } cases[] = {{"bad-lists", "the lists in the file have more than 16777216 entries together"},
+                 {"bad-room", "sparse constants and composites take more than 256 MiB"},
                  {"bad-zero-points", "tensor 0 has 3 zero points and 2 scales"}};
     struct nnhal_tflite *model;
 

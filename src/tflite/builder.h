@@ -101,6 +101,10 @@ uint32_t tfl_output(struct tfl_builder *b, uint32_t i);
  * operand of its own. */
 uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i);
 
+/* tfl_per_channel() - a constant input of int8 and zero point 0 as TENSOR_QUANT8_SYMM_PER_CHANNEL, an
+ * operand of its own: tfl_input() makes that of more than one scale only. */
+uint32_t tfl_per_channel(struct tfl_builder *b, uint32_t i);
+
 /* tfl_wide() - a constant input of int64 as TENSOR_INT64, an operand of its own: tfl_input() makes
  * TENSOR_INT32 of it. */
 uint32_t tfl_wide(struct tfl_builder *b, uint32_t i);

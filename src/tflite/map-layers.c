@@ -42,6 +42,13 @@ static uint32_t bias_operand(struct tfl_builder *b, uint32_t i, const struct tfl
     return tfl_is_sixteen(x) ? tfl_wide(b, i) : tfl_input(b, i);
 }
 
+/* Filters of one channel, which have a scale for each channel as well. */
+static bool has_one_channel(const struct tfl_tensor *w)
+{
+    return w && w->data && w->type == TFL_INT8 && w->n_scales == 1 && !w->zero_point &&
+           w->n_dimensions == 4 && w->dimensions[w->quantized_dimension] == 1;
+}
+
 /* Filters of a layer on x: of float models some are stored as int8 or float16; beside 16 bits those
  * with one scale have no zero point. */
 static uint32_t weights_operand(struct tfl_builder *b, const struct tfl_tensor *x)
@@ -52,6 +59,8 @@ static uint32_t weights_operand(struct tfl_builder *b, const struct tfl_tensor *
         tfl_fail(b, -ENOTSUP, "float32 data with 8-bit weights that have a scale per channel");
     if (tfl_is_sixteen(x) && tfl_in(b, 1)->n_scales == 1)
         return tfl_symmetric(b, 1);
+    if (!is_hybrid && has_one_channel(tfl_in(b, 1)))
+        return tfl_per_channel(b, 1);
     return is_hybrid ? tfl_float_of(b, 1) : tfl_input(b, 1);
 }
 

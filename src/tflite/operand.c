@@ -209,6 +209,27 @@ uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i)
     return index;
 }
 
+uint32_t tfl_per_channel(struct tfl_builder *b, uint32_t i)
+{
+    const struct tfl_tensor *tensor = tfl_in(b, i);
+    struct tfl_form form;
+    uint32_t index;
+
+    if (!tensor || !tensor->data || tensor->type != TFL_INT8 || tensor->zero_point) {
+        tfl_fail(b, -ENOTSUP, "input %u is not a constant of int8 and zero point 0", i);
+        return TFL_NO_OPERAND;
+    }
+    form = tfl_form_of(b, tensor);
+    form.type = ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL;
+    form.scale = 0;
+    index = add_operand(b, &form);
+    if (index == TFL_NO_OPERAND)
+        return index;
+    set_channels(b, index, tensor);
+    set_value(b, index, tensor);
+    return index;
+}
+
 uint32_t tfl_wide(struct tfl_builder *b, uint32_t i)
 {
     const struct tfl_tensor *tensor = tfl_in(b, i);

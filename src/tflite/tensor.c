@@ -24,15 +24,6 @@ bool tfl_is_sixteen(const struct tfl_tensor *tensor)
     return tfl_is_quantized(tensor) && tensor->type == TFL_INT16;
 }
 
-/* Whether a tensor's weights have a scale for each channel. */
-static bool is_per_channel(const struct tfl_tensor *tensor)
-{
-    return tensor->n_scales > 1 ||
-           (tensor->n_scales == 1 && tensor->data && tensor->type == TFL_INT8 &&
-            tensor->n_dimensions == 4 && tensor->zero_point == 0 &&
-            tensor->dimensions[tensor->quantized_dimension] == 1);
-}
-
 float tfl_scale_of(const struct tfl_tensor *tensor)
 {
     return tensor->scale > 0 ? tensor->scale : 1.0f;
@@ -79,7 +70,7 @@ struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tens
         form.zero_point = tensor->zero_point;
         break;
     case TFL_INT8:
-        if (is_per_channel(tensor)) {
+        if (tensor->n_scales > 1) {
             form.type = ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL;
             break;
         }

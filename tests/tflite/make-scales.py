@@ -42,13 +42,24 @@ class Image:
         self.net.add(name, inputs, outputs, kind, **options)
 
 
+def centered_row(image, scale):
+    """A constant that looks like the filter of one channel."""
+    low = -128 if image.type == "INT8" else 0
+    return image.tensor([1, 1, 1, 4], scale, 0, [low + image.net.rng.randint(0, 255) for _ in range(4)])
+
+
 def products(image):
     low = -128 if image.type == "INT8" else 0
     row = image.tensor([4], 0.05, image.zero_point + 9, [low + image.net.rng.randint(0, 255) for _ in range(4)])
     for activation in ("NONE", "RELU", "RELU_N1_TO_1", "RELU6"):
-        for other, scale in ((image.input, 0.03 * 0.03 / 4), (row, 0.03 * 0.05), (row, 2e-5)):
+        for other, scale in ((image.input, 0.03 * 0.03 / 4), (row, 0.03 * 0.05), (row, 2e-5),
+                             (centered_row(image, 0.04), 0.002)):
             image.add("MUL", [image.input, other], [image.tensor(IMAGE, scale)], "Mul",
                       fused_activation_function=activation)
+
+
+def sums(image):
+    image.add("ADD", [image.input, centered_row(image, 0.04)], [image.tensor(IMAGE)], "Add")
 
 
 def clamped(image):
@@ -63,7 +74,7 @@ def extremes(image):
     other = image.tensor(IMAGE)
     image.net.inputs.append(other)
     for name in ("MAXIMUM", "MINIMUM"):
-        for second in (row, other, image.input):
+        for second in (row, other, image.input, centered_row(image, 0.02)):
             image.add(name, [image.input, second], [image.tensor(IMAGE)], "MaximumMinimum")
 
 
@@ -123,6 +134,7 @@ def main(flatc, schema, folder):
     for type_, zero_point in (("INT8", -11), ("UINT8", 93)):
         image = Image(net, type_, zero_point)
         products(image)
+        sums(image)
         clamped(image)
         extremes(image)
         moves(image)

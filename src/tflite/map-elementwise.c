@@ -60,7 +60,7 @@ static struct tfl_form row_form_of(struct tfl_builder *b, const struct tfl_tenso
     struct tfl_form form = tfl_form_of(b, tensor);
 
     for (uint32_t i = 1; i < form.n_dimensions; i++)
-        form.dimensions[0] *= form.dimensions[i];
+        tfl_multiply(b, &form.dimensions[0], form.dimensions[i]);
     form.n_dimensions = 1;
     return form;
 }

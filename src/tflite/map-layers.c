@@ -172,7 +172,7 @@ static void map_fully_connected(struct tfl_builder *b)
     for (uint32_t i = 0; i < form.n_dimensions; i++) {
         shape[i] = (int32_t)form.dimensions[i];
         if (i + 1 < form.n_dimensions)
-            n_rows *= form.dimensions[i];
+            tfl_multiply(b, &n_rows, form.dimensions[i]);
     }
     result = tfl_i32s(b, shape, form.n_dimensions);
     form.n_dimensions = 2;

@@ -55,6 +55,12 @@ int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor,
     return nnapi;
 }
 
+void tfl_multiply(struct tfl_builder *b, uint32_t *dimension, uint32_t by)
+{
+    if (__builtin_mul_overflow(*dimension, by, dimension))
+        tfl_fail(b, -ENOTSUP, "too many elements for one dimension");
+}
+
 uint32_t tfl_shape(struct tfl_builder *b, const struct tfl_form *form)
 {
     int32_t dimensions[TFL_MAX_RANK];

@@ -53,7 +53,7 @@ static uint32_t read_axes(struct tfl_builder *b)
 
 /* Joins neighbors that are reduced, or kept, together. Returns the axes among the dimensions of form,
  * which become these groups. */
-static uint32_t join_dimensions(struct tfl_form *form, uint32_t axes)
+static uint32_t join_dimensions(struct tfl_builder *b, struct tfl_form *form, uint32_t axes)
 {
     uint32_t n = 0, joined = 0;
 
@@ -61,7 +61,7 @@ static uint32_t join_dimensions(struct tfl_form *form, uint32_t axes)
         uint32_t is_reduced = axes >> d & 1;
 
         if (n && (joined >> (n - 1) & 1) == is_reduced) {
-            form->dimensions[n - 1] *= form->dimensions[d];
+            tfl_multiply(b, &form->dimensions[n - 1], form->dimensions[d]);
             continue;
         }
         form->dimensions[n] = form->dimensions[d];
@@ -121,12 +121,12 @@ static void reduce_joined(struct tfl_builder *b, int32_t type, uint32_t result, 
     int32_t reshape = tfl_extension_operation(b, NNHAL_TFLITE_RESHAPE);
     uint32_t axes = read_axes(b), joined, reduced, list;
     struct tfl_form groups = form, to = tfl_form_of(b, tfl_out(b, 0));
-    uint32_t group_axes = join_dimensions(&groups, axes);
+    uint32_t group_axes = join_dimensions(b, &groups, axes);
 
     if (groups.n_dimensions > TFL_NNAPI_MAX_RANK) {
         input = move_axes_back(b, input, &form, &axes);
         groups = form;
-        group_axes = join_dimensions(&groups, axes);
+        group_axes = join_dimensions(b, &groups, axes);
     }
     joined = tfl_temporary(b, &groups);
     tfl_add1(b, reshape, joined, input, tfl_shape(b, &groups));

@@ -58,6 +58,9 @@ uint32_t tfl_next_state(struct tfl_builder *b, uint32_t i);
 /* tfl_shape() - the dimensions of a form as a list of integers. */
 uint32_t tfl_shape(struct tfl_builder *b, const struct tfl_form *form);
 
+/* tfl_multiply() - joins another dimension with one; refuses what does not fit. */
+void tfl_multiply(struct tfl_builder *b, uint32_t *dimension, uint32_t by);
+
 /* tfl_operation_on() - NNAPI's operation, or nnhal.tflite's of the same name if the tensor, which it
  * reads or gives, has 16 bits, a rank above 4 that NNAPI's does not take, or a type that it lacks. */
 int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor, int32_t nnapi);

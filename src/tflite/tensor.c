@@ -116,7 +116,8 @@ static float f16_to_f32(uint16_t half)
     return result.value;
 }
 
-/* The scale of element i. */
+/* The scale of element i. As there is one, no dimension is 0, and the product divides the elements that
+ * were counted when the tensor was read. */
 static float scale_at(const struct tfl_tensor *tensor, size_t i)
 {
     size_t n_inside = 1; /* elements of a part that has one scale, in a row */

@@ -164,13 +164,14 @@ static void map_relu(struct tfl_builder *b)
 }
 
 /* Of 8 bits NNAPI has one scale and zero point; of 16 the device judges. */
-static void map_tanh(struct tfl_builder *b)
+static void map_curve(struct tfl_builder *b)
 {
     const struct tfl_tensor *y = tfl_out(b, 0);
+    bool is_tanh = b->op->code == TFL_TANH;
+    float scale = is_tanh ? 1.0f / 128 : 1.0f / 256;
+    int32_t zero_point = (is_tanh ? 128 : 0) - (y && y->type == TFL_INT8 ? 128 : 0);
 
-    tfl_need(b,
-             !has_eight_bits(y) ||
-                 (y->scale == 1.0f / 128 && y->zero_point == (y->type == TFL_INT8 ? 0 : 128)),
+    tfl_need(b, !has_eight_bits(y) || (y->scale == scale && y->zero_point == zero_point),
              "to the scale %g and zero point %d", (double)y->scale, y->zero_point);
     map_same(b);
 }
@@ -349,11 +350,11 @@ const struct tfl_mapping tfl_map_elementwise[] = {
     {TFL_DEQUANTIZE, map_dequantize},
     {TFL_QUANTIZE, map_quantize},
     {TFL_FLOOR, map_same},
-    {TFL_LOGISTIC, map_same},
+    {TFL_LOGISTIC, map_curve},
     {TFL_RELU, map_relu},
     {TFL_RELU_N1_TO_1, map_relu},
     {TFL_RELU6, map_relu},
-    {TFL_TANH, map_tanh},
+    {TFL_TANH, map_curve},
     {TFL_EXP, map_same},
     {TFL_MAXIMUM, map_extreme},
     {TFL_MINIMUM, map_extreme},

@@ -136,16 +136,42 @@ static void map_transpose_conv(struct tfl_builder *b)
              tfl_activation(b), tfl_bool(b, false));
 }
 
-static void map_pool(struct tfl_builder *b)
+static int32_t pool_type(int32_t code)
+{
+    return code == TFL_AVERAGE_POOL_2D ? ANEURALNETWORKS_AVERAGE_POOL_2D
+           : code == TFL_MAX_POOL_2D   ? ANEURALNETWORKS_MAX_POOL_2D
+                                       : ANEURALNETWORKS_L2_POOL_2D;
+}
+
+static void add_pool(struct tfl_builder *b, uint32_t result, uint32_t activation)
 {
     const struct tfl_options *o = &b->op->options;
-    int32_t type = b->op->code == TFL_AVERAGE_POOL_2D ? ANEURALNETWORKS_AVERAGE_POOL_2D
-                   : b->op->code == TFL_MAX_POOL_2D   ? ANEURALNETWORKS_MAX_POOL_2D
-                                                      : ANEURALNETWORKS_L2_POOL_2D;
 
-    tfl_add1(b, type, tfl_output(b, 0), tfl_input(b, 0), padding_operand(b),
+    tfl_add1(b, pool_type(b->op->code), result, tfl_input(b, 0), padding_operand(b),
              tfl_i32(b, o->stride_w), tfl_i32(b, o->stride_h), tfl_i32(b, o->filter_w),
-             tfl_i32(b, o->filter_h), tfl_activation(b));
+             tfl_i32(b, o->filter_h), activation);
+}
+
+/* Codes are pooled as they are, and clamped by what the output's scale makes of them. */
+static void map_pool(struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_out(b, 0);
+    uint32_t activation = tfl_activation(b), pooled, relabelled;
+    struct tfl_form form;
+
+    if (!b->op->options.activation || !tfl_is_relabelled(x, y)) {
+        add_pool(b, tfl_output(b, 0), activation);
+        return;
+    }
+    form = tfl_form_of(b, y);
+    relabelled = tfl_temporary(b, &form);
+    form.scale = tfl_scale_of(x);
+    form.zero_point = x->zero_point;
+    pooled = tfl_temporary(b, &form);
+    add_pool(b, pooled, tfl_i32(b, ANEURALNETWORKS_FUSED_NONE));
+    tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_BITCAST), relabelled, pooled);
+    tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_RELU), tfl_output(b, 0), relabelled,
+             activation);
 }
 
 /* NNAPI's result has two dimensions; a file may keep all of the input's. */
@@ -207,7 +233,13 @@ static void map_log_softmax(struct tfl_builder *b)
 
 static void map_l2_normalization(struct tfl_builder *b)
 {
+    const struct tfl_tensor *y = tfl_out(b, 0);
+
     tfl_need(b, b->op->options.activation == 0, "a fused activation");
+    tfl_need(b,
+             !tfl_is_quantized(y) ||
+                 (y->scale == 1.0f / 128 && y->zero_point == (y->type == TFL_INT8 ? 0 : 128)),
+             "to the scale %g and zero point %d", (double)y->scale, y->zero_point);
     tfl_add1(b, ANEURALNETWORKS_L2_NORMALIZATION, tfl_output(b, 0), tfl_input(b, 0));
 }
 

@@ -72,6 +72,8 @@ static void map_pad(struct tfl_builder *b)
         with = tfl_f32(b, number);
     } else {
         tfl_need(b, x->type == TFL_UINT8 || x->type == TFL_INT8, "type %d", x->type);
+        tfl_need(b, !tfl_is_relabelled(value, tfl_out(b, 0)),
+                 "the padding value is no code of the output");
         with = tfl_i32(b, x->type == TFL_INT8 ? (int8_t)value->data[0] : value->data[0]);
     }
     tfl_add1(b, type, tfl_output(b, 0), input, pads, with);

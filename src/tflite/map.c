@@ -76,16 +76,19 @@ static const struct tfl_tensor *moved_tensor(const struct tfl_builder *b)
     case TFL_MINIMUM:
     case TFL_MIRROR_PAD:
     case TFL_PAD: /* with the code for 0, which is the output's */
+    case TFL_PADV2:
     case TFL_RESHAPE:
     case TFL_RESIZE_BILINEAR:
     case TFL_RESIZE_NEAREST_NEIGHBOR:
     case TFL_REVERSE_V2:
     case TFL_SLICE:
+    case TFL_SPACE_TO_BATCH_ND: /* as PAD */
     case TFL_SPACE_TO_DEPTH:
     case TFL_SPLIT_V:
     case TFL_SQUEEZE:
     case TFL_STRIDED_SLICE:
     case TFL_TILE:
+    case TFL_TOPK_V2:
     case TFL_TRANSPOSE:
     case TFL_UNPACK:
         return tfl_in(b, 0);
@@ -96,13 +99,48 @@ static const struct tfl_tensor *moved_tensor(const struct tfl_builder *b)
     }
 }
 
-/* Whether output i has the codes of from with another scale or zero point. */
-static bool is_relabelled(const struct tfl_builder *b, const struct tfl_tensor *from, uint32_t i)
+/* How many inputs, from *ret_first on, the output's codes are taken from as they are, though NNAPI asks
+ * for one scale and zero point, or takes theirs into account. */
+static uint32_t copied_inputs(const struct tfl_builder *b, uint32_t *ret_first)
 {
-    const struct tfl_tensor *to = tfl_out(b, i);
+    switch (b->op->code) {
+    case TFL_CAST:
+    case TFL_REDUCE_MAX:
+    case TFL_REDUCE_MIN:
+        *ret_first = 0;
+        return 1;
+    case TFL_PACK:
+        *ret_first = 0;
+        return b->op->n_inputs;
+    case TFL_EMBEDDING_LOOKUP:
+    case TFL_SCATTER_ND:
+        *ret_first = 1;
+        return 1;
+    case TFL_SELECT:
+    case TFL_SELECT_V2:
+        *ret_first = 1;
+        return 2;
+    case TFL_HASHTABLE_LOOKUP:
+        *ret_first = 2;
+        return 1;
+    default:
+        *ret_first = 0;
+        return 0;
+    }
+}
 
-    return tfl_is_quantized(from) && from->n_scales == 1 && to && to->type == from->type &&
+bool tfl_is_relabelled(const struct tfl_tensor *from, const struct tfl_tensor *to)
+{
+    bool has_codes = from &&
+                     (from->type == TFL_UINT8 || from->type == TFL_INT8 || from->type == TFL_INT16);
+
+    return has_codes && from->n_scales <= 1 && to && to->type == from->type &&
            (tfl_scale_of(to) != tfl_scale_of(from) || to->zero_point != from->zero_point);
+}
+
+static bool pads_with_zero(int32_t code)
+{
+    return code == TFL_PAD || code == TFL_SPACE_TO_BATCH_ND;
 }
 
 /* NNAPI gives what is moved the input's scale and zero point. Where the file declares others, it is
@@ -115,9 +153,9 @@ static void map_moved(struct tfl_builder *b, tfl_map_fn map)
 
     for (uint32_t i = 0; moved && i < b->op->n_outputs; i++) {
         moved[i] = TFL_NO_OPERAND;
-        if (!is_relabelled(b, from, i))
+        if (!tfl_is_relabelled(from, tfl_out(b, i)))
             continue;
-        tfl_need(b, b->op->code != TFL_PAD || tfl_out(b, i)->zero_point == from->zero_point,
+        tfl_need(b, !pads_with_zero(b->op->code) || tfl_out(b, i)->zero_point == from->zero_point,
                  "from the zero point %d to %d", from->zero_point, tfl_out(b, i)->zero_point);
         form = tfl_form_of(b, tfl_out(b, i));
         form.scale = tfl_scale_of(from);
@@ -137,8 +175,12 @@ static void map_moved(struct tfl_builder *b, tfl_map_fn map)
 void tfl_map(struct tfl_builder *b)
 {
     tfl_map_fn map = find_mapping(b->op);
+    uint32_t first, n_copied = copied_inputs(b, &first);
 
     tfl_need(b, map, "NNAPI has no such operation");
     tfl_need(b, !has_complex(b) || takes_complex(b), "of complex numbers");
+    for (uint32_t i = first; i < first + n_copied; i++)
+        tfl_need(b, !tfl_is_relabelled(tfl_in(b, i), tfl_out(b, 0)),
+                 "to another scale or zero point than those of input %u", i);
     map_moved(b, map);
 }

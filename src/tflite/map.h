@@ -48,6 +48,10 @@ void tfl_map_basic_lstm(struct tfl_builder *b);
 void tfl_map_full_lstm(struct tfl_builder *b);
 void tfl_map_full_sequence_lstm(struct tfl_builder *b);
 
+/* tfl_is_relabelled() - whether a tensor of the same type as from has another scale or zero point: what
+ * moves codes from one to the other gives them another meaning. */
+bool tfl_is_relabelled(const struct tfl_tensor *from, const struct tfl_tensor *to);
+
 /* tfl_float_of() - a float32 form of a tensor's operand: dequantized where it is
  * quantized, constants when the model is built. */
 uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input);

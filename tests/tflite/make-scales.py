@@ -6,8 +6,7 @@
 
 FOLDER/scales.tflite has them side by side on one image of int8 and one of uint8: products, RELU and the like,
 and what moves codes, which are read with another scale and zero point. Beside them are sums and products of
-reals and constants that have a scale for each channel. FOLDER/scales-tanh.tflite, FOLDER/scales-pad.tflite
-and FOLDER/scales-channels.tflite have what is not taken.
+reals and constants that have a scale for each channel. FOLDER/scales-NAME.tflite have what is not taken.
 """
 
 import sys
@@ -18,11 +17,12 @@ IMAGE = [1, 6, 5, 4]
 # The numbers of the operators, and the versions that have int8.
 OPERATORS = {
     "ADD": (0, 2), "AVERAGE_POOL_2D": (1, 2), "DEPTH_TO_SPACE": (5, 2), "DEQUANTIZE": (6, 5),
-    "MAX_POOL_2D": (17, 2), "MUL": (18, 2), "RELU": (19, 2), "RELU_N1_TO_1": (20, 1), "RELU6": (21, 2),
+    "LOGISTIC": (14, 2), "MAX_POOL_2D": (17, 2), "MUL": (18, 2), "RELU": (19, 2), "RELU_N1_TO_1": (20, 1), "RELU6": (21, 2),
     "RESHAPE": (22, 1), "RESIZE_BILINEAR": (23, 2), "TANH": (28, 2), "PAD": (34, 2), "GATHER": (36, 2),
     "TRANSPOSE": (39, 2), "SUB": (41, 2), "SQUEEZE": (43, 1), "STRIDED_SLICE": (45, 2), "SPLIT": (49, 2),
     "MAXIMUM": (55, 2), "MINIMUM": (57, 2), "SLICE": (65, 2), "TILE": (69, 2),
-    "RESIZE_NEAREST_NEIGHBOR": (97, 2), "MIRROR_PAD": (100, 2), "REVERSE_V2": (105, 2),
+    "RESIZE_NEAREST_NEIGHBOR": (97, 2), "MIRROR_PAD": (100, 2), "REVERSE_V2": (105, 2), "SPACE_TO_BATCH_ND": (38, 2), "TOPK_V2": (48, 2),
+    "PADV2": (60, 2), "SELECT": (64, 2), "REDUCE_MAX": (82, 2), "PACK": (83, 2),
 }
 
 
@@ -102,6 +102,31 @@ def moves(image):
                   filter_height=2)
 
 
+def inside(image):
+    """Codes between two operators, which the second reads as the file declares them."""
+    net, x = image.net, [image.input]
+
+    def add(name, inputs, shape, kind=None, zero_point=None, **options):
+        y = image.tensor(shape, zero_point=zero_point)
+        image.add(name, inputs, [y], kind, **options)
+        net.outputs.remove(y)
+        image.add("DEQUANTIZE", [y], [net.tensor(shape, "FLOAT32")])
+        return y
+    padding = net.tensor([4, 2], "INT32", values=[0, 0, 1, 2, 3, 0, 0, 1])
+    constant = image.tensor([], values=[7])
+    padded = add("PADV2", x + [padding, constant], [1, 9, 8, 5], "PadV2")
+    net.tensors[constant]["quantization"] = net.tensors[padded]["quantization"]
+    for name in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        for activation in ("NONE", "RELU", "RELU6"):
+            add(name, x, [1, 3, 2, 4], "Pool2D", padding="VALID", stride_w=2, stride_h=2, filter_width=2,
+                filter_height=2, fused_activation_function=activation)
+    largest, places = image.tensor([1, 6, 5, 2]), net.tensor([1, 6, 5, 2], "INT32")
+    image.add("TOPK_V2", x + [net.tensor([], "INT32", values=[2])], [largest, places], "TopKV2")
+    net.outputs.remove(places)  # of equal codes either may be first
+    add("SPACE_TO_BATCH_ND", x + [net.integers(2, 5), net.tensor([2, 2], "INT32", values=[1, 1, 0, 0])],
+        [10, 4, 1, 4], "SpaceToBatchND", zero_point=image.zero_point)
+
+
 def channels(net):
     """Constants with a scale for each channel, in one or several dimensions."""
     shape = [2, 3, 4]
@@ -125,7 +150,14 @@ def make_refused(name, *output):
         inputs.append(net.tensor([4, 2], "INT32", values=[0, 0, 1, 1, 1, 1, 0, 0]))
     elif name == "MUL":
         inputs.append(net.weights([4], [0.01, 0.02, 0.03, 0.04]))
-    image.add(name, inputs, [image.tensor(*output)])
+    elif name == "SELECT":
+        inputs = [net.tensor(IMAGE, "BOOL"), image.input, image.tensor(IMAGE, 0.02, 0)]
+        net.inputs += inputs[::2]
+    elif name == "REDUCE_MAX":
+        inputs.append(net.integers(1))
+    elif name == "PACK":
+        inputs *= 2
+    image.add(name, inputs, [image.tensor(*output)], *(["Pack"] if name == "PACK" else []))
     return net
 
 
@@ -138,9 +170,14 @@ def main(flatc, schema, folder):
         clamped(image)
         extremes(image)
         moves(image)
+        inside(image)
     channels(net)
     net.write(flatc, schema, folder, "scales")
     make_refused("TANH", IMAGE, 0.02, 0).write(flatc, schema, folder, "scales-tanh")
+    make_refused("LOGISTIC", IMAGE, 0.02, 0).write(flatc, schema, folder, "scales-logistic")
+    make_refused("SELECT", IMAGE, 0.03, -11).write(flatc, schema, folder, "scales-select")
+    make_refused("REDUCE_MAX", [1, 5, 4], 0.02, 0).write(flatc, schema, folder, "scales-largest")
+    make_refused("PACK", [2] + IMAGE, 0.02, 0).write(flatc, schema, folder, "scales-pack")
     make_refused("MUL", IMAGE, 0.02, 0).write(flatc, schema, folder, "scales-channels")
     make_refused("PAD", [1, 8, 7, 4], 0.03, 7).write(flatc, schema, folder, "scales-pad")
 

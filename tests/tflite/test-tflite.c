@@ -93,11 +93,18 @@ TEST(scales_and_cells_that_cannot_be_exact_are_refused)
 {
     static const struct {
         const char *model, *says;
-    } cases[] = {{"scales-tanh", "operation 0 (TANH): to the scale 0.02 and zero point 0"},
-                 {"scales-channels", "operation 0 (MUL): of codes with a scale for each channel"},
-                 {"scales-pad", "operation 0 (PAD): from the zero point -11 to 7"},
-                 {"lstm-bare", "operation 0 (UNIDIRECTIONAL_SEQUENCE_LSTM): 0 intermediate "
-                               "tensors, in place of 5"}};
+    } cases[] = {
+        {"scales-tanh", "operation 0 (TANH): to the scale 0.02 and zero point 0"},
+        {"scales-logistic", "operation 0 (LOGISTIC): to the scale 0.02 and zero point 0"},
+        {"scales-select",
+         "operation 0 (SELECT): to another scale or zero point than those of input 2"},
+        {"scales-pack", "operation 0 (PACK): to another scale or zero point than those of input 0"},
+        {"scales-largest",
+         "operation 0 (REDUCE_MAX): to another scale or zero point than those of input 0"},
+        {"scales-channels", "operation 0 (MUL): of codes with a scale for each channel"},
+        {"scales-pad", "operation 0 (PAD): from the zero point -11 to 7"},
+        {"lstm-bare", "operation 0 (UNIDIRECTIONAL_SEQUENCE_LSTM): 0 intermediate "
+                      "tensors, in place of 5"}};
     struct nnhal_tflite *model;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -4,9 +4,11 @@
  * finding that depends on the format a spoilt plan is made anew, too. */
 #include "cpu/cases.h"
 #include "drivers/cpu/executor/plan.h"
+#include "drivers/cpu/kernels/quantized-lstm/cell8.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,21 +36,13 @@ static void write_seed(const char *path, const struct case_cache *cache)
 }
 
 /* The plan loses its last step, whose references no step has then; the first of them is to nothing. */
-static void spoil_ref(struct case_cache *cache)
+static void spoil_ref(const struct case_cache *cache)
 {
-    uint8_t *bytes = (uint8_t *)(uintptr_t)cache->model.bytes, *block = NULL;
     const uint32_t nothing = UINT32_MAX;
     struct nn_plan_header header;
     struct nn_plan_step step;
+    uint8_t *block = case_plan(cache, &header);
 
-    for (uint64_t at = 0; !block && at + sizeof(header) <= cache->model.size;
-         at += NN_PLAN_ALIGNMENT) {
-        memcpy(&header, bytes + at, sizeof(header));
-        if (header.magic == NN_PLAN_MAGIC)
-            block = bytes + at;
-    }
-    if (!block || header.steps.n == 0)
-        abort();
     header.steps.n--;
     memcpy(block, &header, sizeof(header));
     memcpy(&step, block + header.steps.offset + header.steps.n * sizeof(step), sizeof(step));
@@ -56,7 +50,30 @@ static void spoil_ref(struct case_cache *cache)
            sizeof(nothing));
 }
 
-static void make_seed(const struct cpu_case *of, bool is_quick, bool is_spoilt, const char *path)
+/* The parameters of the first step, not its shapes, say that steps come before batches. */
+static void spoil_sequence(const struct case_cache *cache)
+{
+    const uint32_t is_time_major = 1;
+    struct nn_plan_header header;
+    struct nn_plan_step step;
+    uint8_t *block = case_plan(cache, &header);
+
+    memcpy(&step, block + header.steps.offset, sizeof(step));
+    memcpy(block + step.params + offsetof(struct nn_cell8_params, is_time_major), &is_time_major,
+           sizeof(is_time_major));
+}
+
+/* Plans of findings, made of cases. */
+static const struct spoilt_seed {
+    const char *name, *of;
+    void (*spoil)(const struct case_cache *cache);
+} spoilt_seeds[] = {
+    {"ref-of-no-step", "layers", spoil_ref},
+    {"turned-sequence", "sequence", spoil_sequence},
+};
+
+static void make_seed(const struct cpu_case *of, bool is_quick,
+                      void (*spoil)(const struct case_cache *cache), const char *path)
 {
     struct case_cache cache;
     struct builder b;
@@ -65,8 +82,8 @@ static void make_seed(const struct cpu_case *of, bool is_quick, bool is_spoilt, 
     builder_init(&b, 1);
     of->build(&b);
     prepared = case_prepare_kept(&b, is_quick, &cache);
-    if (is_spoilt)
-        spoil_ref(&cache);
+    if (spoil)
+        spoil(&cache);
     write_seed(path, &cache);
     b.driver->release(prepared);
     builder_done(&b);
@@ -91,13 +108,17 @@ int main(int argc, char **argv)
     for (const struct cpu_case *of = cpu_cases; of->name; of++) {
         for (int is_quick = 0; is_quick < 2; is_quick++) {
             snprintf(path, sizeof(path), "%s/%s%s", argv[1], is_quick ? "quick-" : "", of->name);
-            make_seed(of, is_quick, false, path);
+            make_seed(of, is_quick, NULL, path);
+            fprintf(list, "%s\n", path);
+        }
+        for (size_t i = 0; i < sizeof(spoilt_seeds) / sizeof(spoilt_seeds[0]); i++) {
+            if (strcmp(spoilt_seeds[i].of, of->name) != 0)
+                continue;
+            snprintf(path, sizeof(path), "%s/%s", argv[1], spoilt_seeds[i].name);
+            make_seed(of, false, spoilt_seeds[i].spoil, path);
             fprintf(list, "%s\n", path);
         }
     }
-    snprintf(path, sizeof(path), "%s/ref-of-no-step", argv[1]);
-    make_seed(&cpu_cases[0], false, true, path);
-    fprintf(list, "%s\n", path);
     if (fclose(list) != 0)
         fail(argv[2]);
     return EXIT_SUCCESS;

@@ -187,6 +187,9 @@ static struct nnhal_subgraph subgraph_of(const struct builder_graph *g)
 
 struct nnhal_driver_model builder_model(struct builder *b)
 {
+    static const struct nnhal_extension_prefix tflite = {.name = NNHAL_TFLITE_EXTENSION,
+                                                         .prefix = BUILDER_PREFIX};
+
     b->pool_id = 1;
     b->mapped = (struct nnhal_mapped_pool){b->pool, MAX_BYTES};
     b->model = (struct nnhal_model){.main = subgraph_of(&b->graphs[0]),
@@ -194,7 +197,9 @@ struct nnhal_driver_model builder_model(struct builder *b)
                                     .referenced = b->referenced,
                                     .n_pools = 1,
                                     .pools = &b->pool_id,
-                                    .operand_values = {b->n_values, b->values}};
+                                    .operand_values = {b->n_values, b->values},
+                                    .n_extension_prefixes = 1,
+                                    .extension_prefixes = &tflite};
     for (uint32_t i = 1; i < b->n_graphs; i++)
         b->referenced[i - 1] = subgraph_of(&b->graphs[i]);
     return (struct nnhal_driver_model){&b->model, 1, &b->mapped};

@@ -16,11 +16,16 @@
 #include "drivers/cpu/cpu.h"
 
 #include <nnhal/driver.h>
+#include <nnhal/tflite-extension.h>
 
 #define BUILDER_MAX_GRAPHS   8
 #define BUILDER_MAX_OPERANDS 256
 #define BUILDER_MAX_NODES    64
 #define BUILDER_MAX_IO       80
+
+/* The code of an operation of nnhal.tflite; every model has the prefix. */
+#define BUILDER_PREFIX       UINT32_C(1)
+#define BUILDER_TFLITE(name) (BUILDER_PREFIX << 16 | NNHAL_TFLITE_##name)
 
 struct builder_graph {
     uint32_t n_operands, n_operations, n_inputs, n_outputs;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu/cases.h"
+#include "drivers/cpu/executor/plan.h"
+#include "model/types.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,9 @@ enum {
     F32 = NNHAL_TENSOR_FLOAT32,
     U8 = NNHAL_TENSOR_QUANT8_ASYMM,
     S8 = NNHAL_TENSOR_QUANT8_ASYMM_SIGNED,
+    Y8 = NNHAL_TENSOR_QUANT8_SYMM,
+    Z16 = NNHAL_TENSOR_QUANT16_SYMM,
+    I32 = NNHAL_TENSOR_INT32,
 };
 
 static const uint32_t one[] = {1}, open_row[] = {0};
@@ -23,19 +28,16 @@ static uint32_t constant(struct builder *b, uint32_t graph, uint32_t type, uint3
         float f32[1 << 13];
         int32_t i32[1 << 13];
     } bytes;
-    uint32_t n = 1, seed = 77;
+    uint32_t n = nn_type_bytes(type), seed = 77;
 
     for (uint32_t i = 0; i < rank; i++)
         n *= dims[i];
-    for (uint32_t i = 0; i < n; i++) {
-        if (type == F32)
-            bytes.f32[i] = builder_random_float(&seed, -1, 1);
-        else if (type == U8 || type == S8)
-            bytes.u8[i] = (uint8_t)builder_random(&seed);
-        else
-            bytes.i32[i] = builder_random_int(&seed, -100, 100);
-    }
-    n *= type == U8 || type == S8 ? 1 : 4;
+    for (uint32_t i = 0; type == F32 && i < n / 4; i++)
+        bytes.f32[i] = builder_random_float(&seed, -1, 1);
+    for (uint32_t i = 0; type == I32 && i < n / 4; i++)
+        bytes.i32[i] = builder_random_int(&seed, -100, 100);
+    for (uint32_t i = 0; type != F32 && type != I32 && i < n; i++)
+        bytes.u8[i] = (uint8_t)builder_random(&seed);
     return builder_constant(b, graph, type, rank, dims, scale, zero_point, bytes.u8, n, n > 64);
 }
 
@@ -322,6 +324,40 @@ static bool fill_late(uint32_t input, uint32_t variant, void *bytes, size_t n_by
     return true;
 }
 
+/* The cell of int8, whose parameters say how it is walked. */
+static void build_sequence(struct builder *b)
+{
+    uint32_t x[] = {1, 5, 3}, weights[] = {4, 3}, recurrent[] = {4, 4}, bias[] = {4};
+    uint32_t state[] = {1, 4}, y[] = {1, 5, 4}, o[33], outs[3], n = 0;
+
+    o[n++] = builder_input(b, 0, S8, 3, x, 0.5f, 3);
+    for (int i = 0; i < 4; i++)
+        o[n++] = constant(b, 0, Y8, 2, weights, 0.01f, 0);
+    for (int i = 0; i < 4; i++)
+        o[n++] = constant(b, 0, Y8, 2, recurrent, 0.01f, 0);
+    for (int i = 0; i < 3; i++)
+        o[n++] = builder_operand(b, 0, Z16, NNHAL_NO_VALUE, 0, NULL, 1, 0);
+    for (int i = 0; i < 4; i++)
+        o[n++] = constant(b, 0, I32, 1, bias, 0, 0);
+    o[n++] = builder_operand(b, 0, Y8, NNHAL_NO_VALUE, 0, NULL, 1, 0);
+    o[n++] = builder_operand(b, 0, I32, NNHAL_NO_VALUE, 0, NULL, 0, 0);
+    o[n++] = constant(b, 0, S8, 2, state, 0.01f, 2);
+    o[n++] = constant(b, 0, Z16, 2, state, 0x1p-11f, 0);
+    for (int i = 0; i < 4; i++)
+        o[n++] = builder_operand(b, 0, Z16, NNHAL_NO_VALUE, 0, NULL, 1, 0);
+    o[n++] = builder_f32(b, 0, 0);
+    o[n++] = builder_f32(b, 0, 0);
+    for (int i = 0; i < 4; i++)
+        o[n++] = builder_f32(b, 0, 0.01f);
+    o[n++] = builder_i32(b, 0, 0);
+    o[n++] = builder_f32(b, 0, 0.01f);
+    o[n++] = builder_bool(b, 0, 0);
+    outs[0] = builder_output(b, 0, S8, 3, y, 0.01f, 2);
+    outs[1] = builder_output(b, 0, S8, 2, state, 0.01f, 2);
+    outs[2] = builder_output(b, 0, Z16, 2, state, 0x1p-11f, 0);
+    builder_operation(b, 0, BUILDER_TFLITE(UNIDIRECTIONAL_SEQUENCE_LSTM), n, o, 3, outs);
+}
+
 const struct cpu_case cpu_cases[] = {
     {"layers", build_layers, NULL},
     {"fused", build_fused, NULL},
@@ -332,15 +368,11 @@ const struct cpu_case cpu_cases[] = {
     {"computed", build_computed, fill_computed},
     {"omittable", build_omittable, fill_omittable},
     {"late", build_late, fill_late},
+    {"sequence", build_sequence, NULL},
     {NULL, NULL, NULL},
 };
 
 /* ---- executing ---- */
-
-static uint32_t element_bytes(uint32_t type)
-{
-    return type == U8 || type == NNHAL_TENSOR_BOOL8 ? 1 : 4;
-}
 
 static void fill(uint32_t type, uint32_t seed, void *bytes, size_t n_bytes)
 {
@@ -354,7 +386,7 @@ static void give_input(const struct cpu_case *of, const struct nnhal_operand *op
                        uint32_t variant, uint32_t i, void *bytes, struct builder_run *run)
 {
     uint32_t dims[NNHAL_MAX_RANK] = {0};
-    size_t n_bytes = element_bytes(operand->type);
+    size_t n_bytes = nn_type_bytes(operand->type);
 
     for (uint32_t d = 0; d < operand->n_dimensions; d++) {
         dims[d] = operand->dimensions[d] ? operand->dimensions[d] : variant + 1;
@@ -428,6 +460,18 @@ void *case_load(struct builder *b, struct case_cache *cache)
     if (b->driver->prepare_from_cache(b->device, &request, &prepared) != NNHAL_NONE)
         return NULL;
     return prepared;
+}
+
+uint8_t *case_plan(const struct case_cache *cache, struct nn_plan_header *ret_header)
+{
+    uint8_t *bytes = (uint8_t *)(uintptr_t)cache->model.bytes;
+
+    for (uint64_t at = 0; at + sizeof(*ret_header) <= cache->model.size; at += NN_PLAN_ALIGNMENT) {
+        memcpy(ret_header, bytes + at, sizeof(*ret_header));
+        if (ret_header->magic == NN_PLAN_MAGIC && ret_header->steps.n != 0)
+            return bytes + at;
+    }
+    abort();
 }
 
 uint32_t case_optimize(struct builder *b, void *prepared, struct case_cache *ret_cache)

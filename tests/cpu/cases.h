@@ -3,9 +3,9 @@
  *
  * One plan for all executions, of layers or of what passes fuse; open shapes; IF; a WHILE whose tensor grows; a
  * shape that is computed; a result whose shape only running shows; an input that may be
- * omitted. Each is executed in some variants (shapes, branches, omissions), with
- * arguments that depend on the variant alone: the same prepared model, compiled or
- * not, gives the same result. */
+ * omitted; a sequence that a scalar says how to walk. Each is executed in some variants
+ * (shapes, branches, omissions), with arguments that depend on the variant alone: the same
+ * prepared model, compiled or not, gives the same result. */
 #ifndef NN_TESTS_CPU_CASES_H
 #define NN_TESTS_CPU_CASES_H
 
@@ -49,6 +49,10 @@ void *case_prepare_kept(struct builder *b, bool is_quick, struct case_cache *ret
 
 /* case_load() - NULL if the driver refuses. */
 void *case_load(struct builder *b, struct case_cache *cache);
+
+/* case_plan() - the block of the first plan with steps in a cache, and its header. */
+struct nn_plan_header;
+uint8_t *case_plan(const struct case_cache *cache, struct nn_plan_header *ret_header);
 
 /* case_optimize() - with a cache to be filled, or NULL. Returns: the status. */
 uint32_t case_optimize(struct builder *b, void *prepared, struct case_cache *ret_cache);

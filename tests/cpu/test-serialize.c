@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kind of model can be kept, and comes back as it was. */
 #include "cpu/cases.h"
+#include "drivers/cpu/executor/plan.h"
+#include "drivers/cpu/kernels/kernel.h"
 #include "support/check-main.h"
 
 #include <malloc.h>
@@ -177,6 +179,39 @@ TEST(changed_buffers_are_refused_or_harmless)
 }
 TEST_END
 
+/* Parameters of scalars alone are no others than lower() makes: a sequence that is walked another way
+ * has more batches than its states. */
+TEST(parameters_of_a_sequence_are_those_of_its_operands)
+{
+    struct case_cache copy = {0};
+    struct nn_plan_header header;
+    const struct cpu_case *of = cpu_cases;
+    struct nn_plan_step step;
+    struct kept k;
+    uint8_t *params;
+    void *prepared;
+
+    while (strcmp(of->name, "sequence") != 0)
+        of++;
+    kept_init(&k, of, false);
+    copy_buffers(&k.cache, &copy);
+    params = case_plan(&copy, &header);
+    memcpy(&step, params + header.steps.offset, sizeof(step));
+    params += step.params;
+    for (uint32_t i = 0; i < nn_kernel_at(step.kernel)->params_bytes; i++) {
+        params[i] ^= 1;
+        ck_assert_msg(!case_load(&k.b, &copy), "byte %u of the parameters", i);
+        params[i] ^= 1;
+    }
+    prepared = case_load(&k.b, &copy);
+    ck_assert_ptr_nonnull(prepared);
+    k.b.driver->release(prepared);
+    free_buffers(&copy);
+    kept_done(&k);
+}
+TEST_END
+
 CHECK_MAIN("keep", every_model_comes_back_and_gives_the_same_bits,
            what_comes_back_can_be_compared_with_what_was_kept, cut_buffers_are_refused,
-           changed_buffers_are_refused_or_harmless)
+           changed_buffers_are_refused_or_harmless,
+           parameters_of_a_sequence_are_those_of_its_operands)

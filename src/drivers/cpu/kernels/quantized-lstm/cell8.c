@@ -74,23 +74,6 @@ void nn_cell8_lower(const struct nn_lower *lower, bool is_lite, struct nn_cell8_
     }
 }
 
-static bool is_gate_defined(const struct nn_cell8_gate *gate)
-{
-    return nn_multiplier_is_valid(gate->input) && nn_multiplier_is_valid(gate->recurrent) &&
-           nn_multiplier_is_valid(gate->peephole) && nn_multiplier_is_valid(gate->layer_norm);
-}
-
-bool nn_cell8_is_defined(const struct nn_cell8_params *params)
-{
-    bool are_gates_defined = true;
-
-    for (uint32_t k = 0; k < NN_LSTM_GATE_N; k++)
-        are_gates_defined = are_gates_defined && is_gate_defined(&params->gates[k]);
-    return are_gates_defined && nn_multiplier_is_valid(params->hidden) &&
-           nn_multiplier_is_valid(params->projection) && params->cell_shift >= -15 &&
-           params->cell_shift <= -9;
-}
-
 /* ---- layer normalization ---- */
 
 static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowest,

@@ -49,9 +49,6 @@ struct nn_cell8_io {
 /* nn_cell8_lower() - params of the operation; is_lite: TensorFlow Lite's, not NNAPI's. */
 void nn_cell8_lower(const struct nn_lower *lower, bool is_lite, struct nn_cell8_params *params);
 
-/* nn_cell8_is_defined() - whether shifts of params, from a cache file, are defined. */
-bool nn_cell8_is_defined(const struct nn_cell8_params *params);
-
 /* nn_cell8_open() - the view of an operation. */
 struct nn_cell8 nn_cell8_open(const struct nn_kernel_args *args);
 

@@ -58,11 +58,6 @@ static int nn_quantized_lstm__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static bool check_step(const struct nn_kernel_step *step)
-{
-    return step->n_inputs == 32 && step->n_outputs == 3 && nn_cell8_is_defined(step->params);
-}
-
 /* ---- a sequence ---- */
 
 struct lite_sequence {
@@ -140,19 +135,11 @@ static int nn_unidirectional_sequence_lstm_q8__c(const struct nn_kernel_args *ar
     return 0;
 }
 
-static bool check_sequence(const struct nn_kernel_step *step)
-{
-    return step->n_inputs == 33 && (step->n_outputs == 1 || step->n_outputs == 3) &&
-           nn_cell8_is_defined(step->params);
-}
-
 static const struct nn_kernel kernels[] = {
     {NN_ROW("quantized_lstm__c", QUANTIZED_LSTM), .params_bytes = sizeof(struct nn_cell8_params),
-     .lower = lower_step, .run = nn_quantized_lstm__c, .check = check_step,
-     .find_scratch = find_step_scratch},
+     .lower = lower_step, .run = nn_quantized_lstm__c, .find_scratch = find_step_scratch},
     {NN_TFLITE_ROW("unidirectional_sequence_lstm_q8__c", UNIDIRECTIONAL_SEQUENCE_LSTM),
      .in0 = NN_T_S8, .params_bytes = sizeof(struct nn_cell8_params), .lower = lower_sequence,
-     .run = nn_unidirectional_sequence_lstm_q8__c, .check = check_sequence,
-     .find_scratch = find_sequence_scratch},
+     .run = nn_unidirectional_sequence_lstm_q8__c, .find_scratch = find_sequence_scratch},
 };
 NN_KERNEL_FAMILY(quantized_lstm, kernels);

@@ -74,21 +74,44 @@ void nn_cell8_lower(const struct nn_lower *lower, bool is_lite, struct nn_cell8_
     }
 }
 
+/* ---- pace ---- */
+
+/* Numbers of a row between two looks: a row is as long as the application likes. */
+struct cell8_part {
+    size_t begin, end;
+};
+
+/* The next part of n numbers that cost so much each. Returns: false at the end, or to stop. */
+static bool next_part(const struct nn_cell8 *cell, size_t n, size_t cost, struct cell8_part *part)
+{
+    part->begin = part->end;
+    part->end += n - part->begin < 4096 ? n - part->begin : 4096;
+    return part->begin < part->end && !nn_pace_ends(cell->pace, cost * (part->end - part->begin));
+}
+
+/* Whether a look has ended the step: what it made is of no use. */
+static bool has_ended(const struct nn_cell8 *cell)
+{
+    return nn_pace_ends(cell->pace, 0);
+}
+
 /* ---- layer normalization ---- */
 
-static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowest,
-                                       int64_t *ret_mean)
+static struct nn_multiplier row_factor(const struct nn_cell8 *cell, const int16_t *q,
+                                       int32_t lowest, int64_t *ret_mean)
 {
-    int64_t sum = 0, squares = 0, mean, variance, part = (INT64_C(1) << 20) / (int64_t)n;
+    size_t n = cell->n_cells;
+    int64_t sum = 0, squares = 0, mean, variance, share = (INT64_C(1) << 20) / (int64_t)n;
     struct nn_multiplier factor;
     int right_shift;
 
-    for (size_t u = 0; u < n; u++) {
-        sum += q[u];
-        squares += (int64_t)q[u] * q[u];
-    }
+    for (struct cell8_part part = {0}; next_part(cell, n, 1, &part);)
+        for (size_t u = part.begin; u < part.end; u++) {
+            sum += q[u];
+            squares += (int64_t)q[u] * q[u];
+        }
     mean = sum * 1024 / (int64_t)n;
-    variance = (squares * part - mean * mean) / (INT64_C(1) << 20);
+    variance = (squares * share - mean * mean) / (INT64_C(1) << 20);
     if (variance < 1)
         variance = lowest;
     *ret_mean = mean;
@@ -97,21 +120,23 @@ static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowes
     return factor;
 }
 
-static void normalize_gate(int16_t *q, size_t n, const struct nn_cell8_gate *gate,
-                           const int16_t *weights, const int32_t *bias)
+static void normalize_gate(const struct nn_cell8 *cell, int16_t *q,
+                           const struct nn_cell8_gate *gate, const int16_t *weights,
+                           const int32_t *bias)
 {
     struct nn_multiplier out = gate->layer_norm, factor;
     int64_t mean;
 
-    factor = row_factor(q, n, gate->lowest_variance, &mean);
+    factor = row_factor(cell, q, gate->lowest_variance, &mean);
     out.shift = out.shift + 12 > 30 ? 30 : out.shift + 12;
-    for (size_t u = 0; u < n; u++) {
-        int32_t v = nn_multiplier_apply((int32_t)(1024 * (int64_t)q[u] - mean), factor);
-        int64_t a = (int64_t)v * weights[u] + bias[u];
+    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 10, &part);)
+        for (size_t u = part.begin; u < part.end; u++) {
+            int32_t v = nn_multiplier_apply((int32_t)(1024 * (int64_t)q[u] - mean), factor);
+            int64_t a = (int64_t)v * weights[u] + bias[u];
 
-        a = (a > 0 ? a + 512 : a - 512) / 1024;
-        q[u] = nn_sat16(nn_multiplier_apply((int32_t)a, out));
-    }
+            a = (a > 0 ? a + 512 : a - 512) / 1024;
+            q[u] = nn_sat16(nn_multiplier_apply((int32_t)a, out));
+        }
 }
 
 /* ---- gates ---- */
@@ -121,12 +146,14 @@ static const void *data_of(const struct nn_cell8 *cell, uint32_t i)
     return cell->args->inputs[i].data;
 }
 
-static int32_t dot_i8(const int8_t *weights, const int8_t *x, int32_t zero_point, size_t n)
+static int32_t dot_i8(const struct nn_cell8 *cell, const int8_t *weights, const int8_t *x,
+                      int32_t zero_point, size_t n)
 {
     uint32_t sum = 0;
 
-    for (size_t i = 0; i < n; i++)
-        sum += (uint32_t)(weights[i] * (x[i] - zero_point));
+    for (struct cell8_part part = {0}; next_part(cell, n, 1, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            sum += (uint32_t)(weights[i] * (x[i] - zero_point));
     return (int32_t)sum;
 }
 
@@ -144,22 +171,21 @@ static void run_gate(const struct nn_cell8 *cell, uint32_t k, const struct nn_ce
                                    : data_of(cell, MAP->peephole + peephole);
     const int16_t *norm = data_of(cell, MAP->layer_norm + k);
     const int32_t *bias = data_of(cell, MAP->bias + k);
-    size_t cost = 20 + cell->n_inputs + cell->n_outputs;
 
-    for (size_t u = 0; u < cell->n_cells && !nn_pace_ends(cell->pace, cost); u++) {
-        int32_t sum = dot_i8(input + u * cell->n_inputs, io->x, x_zero, cell->n_inputs);
+    for (size_t u = 0; u < cell->n_cells && !nn_pace_ends(cell->pace, 20); u++) {
+        int32_t sum = dot_i8(cell, input + u * cell->n_inputs, io->x, x_zero, cell->n_inputs);
 
         if (!norm)
             sum = (int32_t)((uint32_t)sum + (uint32_t)bias[u]);
         q[u] = nn_sat16(nn_multiplier_apply(sum, gate->input));
-        sum = dot_i8(recurrent + u * cell->n_outputs, io->h, h_zero, cell->n_outputs);
+        sum = dot_i8(cell, recurrent + u * cell->n_outputs, io->h, h_zero, cell->n_outputs);
         q[u] = nn_sat16((int64_t)nn_multiplier_apply(sum, gate->recurrent) + q[u]);
         if (peepholes)
             q[u] = nn_sat16((int64_t)nn_multiplier_apply(peepholes[u] * c[u], gate->peephole) +
                             q[u]);
     }
     if (norm)
-        normalize_gate(q, cell->n_cells, gate, norm, bias);
+        normalize_gate(cell, q, gate, norm, bias);
 }
 
 /* ---- a step ---- */
@@ -170,14 +196,15 @@ static void update_cell(const struct nn_cell8 *cell, const int16_t *i, const int
     int shift = 30 + cell->params->cell_shift;
     int32_t clip = cell->params->cell_clip;
 
-    for (size_t u = 0; u < cell->n_cells; u++) {
-        int64_t kept = nn_rdp64((int64_t)f[u] * old[u], 15);
-        int64_t taken = nn_rdp64((int64_t)i[u] * j[u], shift);
+    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 5, &part);)
+        for (size_t u = part.begin; u < part.end; u++) {
+            int64_t kept = nn_rdp64((int64_t)f[u] * old[u], 15);
+            int64_t taken = nn_rdp64((int64_t)i[u] * j[u], shift);
 
-        c[u] = nn_sat16((int32_t)(kept + taken));
-        if (clip > 0)
-            c[u] = (int16_t)nn_clamp_i32(c[u], -clip, clip);
-    }
+            c[u] = nn_sat16((int32_t)(kept + taken));
+            if (clip > 0)
+                c[u] = (int16_t)nn_clamp_i32(c[u], -clip, clip);
+        }
 }
 
 /* The hidden state as codes; stored minus the zero point, used plus it. */
@@ -186,13 +213,14 @@ static void make_hidden(const struct nn_cell8 *cell, const int16_t *o, const int
 {
     const struct nn_cell8_params *params = cell->params;
 
-    for (size_t u = 0; u < cell->n_cells; u++) {
-        int32_t product = o[u] * nn_tanh16(c[u], params->cell_shift + 15);
-        int16_t code = nn_sat16((int64_t)nn_multiplier_apply(product, params->hidden) -
-                                params->hidden_zero_point);
+    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 20, &part);)
+        for (size_t u = part.begin; u < part.end; u++) {
+            int32_t product = o[u] * nn_tanh16(c[u], params->cell_shift + 15);
+            int16_t code = nn_sat16((int64_t)nn_multiplier_apply(product, params->hidden) -
+                                    params->hidden_zero_point);
 
-        hidden[u] = (int8_t)nn_clamp_i32(code, -128, 127);
-    }
+            hidden[u] = (int8_t)nn_clamp_i32(code, -128, 127);
+        }
 }
 
 static void project_hidden(const struct nn_cell8 *cell, const int8_t *hidden, int8_t *out)
@@ -202,8 +230,8 @@ static void project_hidden(const struct nn_cell8 *cell, const int8_t *hidden, in
     const int32_t *bias = data_of(cell, MAP->projection_bias);
     int32_t zero_point = cell->args->inputs[MAP->output_state].zero_point;
 
-    for (size_t r = 0; r < cell->n_outputs; r++) {
-        int32_t sum = dot_i8(weights + r * cell->n_cells, hidden, -params->hidden_zero_point,
+    for (size_t r = 0; r < cell->n_outputs && !nn_pace_ends(cell->pace, 10); r++) {
+        int32_t sum = dot_i8(cell, weights + r * cell->n_cells, hidden, -params->hidden_zero_point,
                              cell->n_cells);
         int32_t y;
 
@@ -217,10 +245,31 @@ static void project_hidden(const struct nn_cell8 *cell, const int8_t *hidden, in
     }
 }
 
-static void activate_gate(int16_t *q, size_t n)
+static void activate_gate(const struct nn_cell8 *cell, int16_t *q)
 {
-    for (size_t u = 0; u < n; u++)
-        q[u] = nn_logistic16(q[u]);
+    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 20, &part);)
+        for (size_t u = part.begin; u < part.end; u++)
+            q[u] = nn_logistic16(q[u]);
+}
+
+/* What may enter the cells, and how much of it: all but what the forget gate keeps, without a gate. */
+static void run_entry(const struct nn_cell8 *cell, const struct nn_cell8_io *io, const int16_t *f,
+                      int16_t *j, int16_t *i)
+{
+    run_gate(cell, NN_LSTM_CELL, io, NN_LSTM_NO_OPERAND, io->old, j);
+    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 20, &part);)
+        for (size_t u = part.begin; u < part.end; u++)
+            j[u] = nn_tanh16(j[u], 3);
+    if (has_ended(cell))
+        return;
+    if (data_of(cell, MAP->weights)) {
+        run_gate(cell, NN_LSTM_INPUT, io, 0, io->old, i);
+        activate_gate(cell, i);
+        return;
+    }
+    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 1, &part);)
+        for (size_t u = part.begin; u < part.end; u++)
+            i[u] = (int16_t)(INT16_MAX - f[u]);
 }
 
 void nn_cell8_step(const struct nn_cell8 *cell, const struct nn_cell8_io *io, int16_t *scratch)
@@ -230,20 +279,17 @@ void nn_cell8_step(const struct nn_cell8 *cell, const struct nn_cell8_io *io, in
     int8_t *hidden = (int8_t *)(o + n);
 
     run_gate(cell, NN_LSTM_FORGET, io, 1, io->old, f);
-    activate_gate(f, n);
-    run_gate(cell, NN_LSTM_CELL, io, NN_LSTM_NO_OPERAND, io->old, j);
-    for (size_t u = 0; u < n; u++)
-        j[u] = nn_tanh16(j[u], 3);
-    if (data_of(cell, MAP->weights)) {
-        run_gate(cell, NN_LSTM_INPUT, io, 0, io->old, i);
-        activate_gate(i, n);
-    } else {
-        for (size_t u = 0; u < n; u++)
-            i[u] = (int16_t)(INT16_MAX - f[u]);
-    }
+    activate_gate(cell, f);
+    if (has_ended(cell))
+        return;
+    run_entry(cell, io, f, j, i);
+    if (has_ended(cell))
+        return;
     update_cell(cell, i, f, j, io->old, io->c);
     run_gate(cell, NN_LSTM_OUTPUT, io, 2, io->c, o);
-    activate_gate(o, n);
+    activate_gate(cell, o);
+    if (has_ended(cell))
+        return;
     make_hidden(cell, o, io->c, hidden);
     if (data_of(cell, MAP->projection))
         project_hidden(cell, hidden, io->out);

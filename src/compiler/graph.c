@@ -173,8 +173,10 @@ static int take_operation(struct nn_graph *graph, const struct nnhal_model *mode
 static int take_node(struct nn_graph *graph, struct nn_node *node, uint32_t origin,
                      const struct nnhal_operation *operation)
 {
-    *node = (struct nn_node){
-        .n_inputs = operation->n_inputs, .n_outputs = operation->n_outputs, .origin = origin};
+    *node = (struct nn_node){.n_inputs = operation->n_inputs,
+                             .n_outputs = operation->n_outputs,
+                             .origin = origin,
+                             .is_lite = nn_type_is_extension(operation->type)};
     node->inputs = take_indices(graph, operation->inputs, operation->n_inputs);
     node->outputs = take_indices(graph, operation->outputs, operation->n_outputs);
     return node->inputs && node->outputs ? 0 : nn_error_origin(-ENOMEM);

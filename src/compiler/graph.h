@@ -65,6 +65,8 @@ struct nn_node {
     uint32_t *outputs;
     uint32_t origin; /* index of the operation in the subgraph that it came from */
     bool is_dead;    /* removed by a pass */
+    bool
+        is_lite; /* in the model it is nnhal.tflite's, which may take ranks that NNAPI's does not */
     /* It follows the node before, elementwise on its result, and may run with it, range by range. */
     bool is_fused;
     bool as_int8;  /* its data is uint8, and rounds as int8 does, whose codes are 128 lower */

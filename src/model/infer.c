@@ -167,13 +167,18 @@ static int refuse_empty(const struct nn_infer *infer)
     return 0;
 }
 
-/* A graph does not tell NNAPI's operation from nnhal.tflite's of the same code, which may take any
- * rank. NNAPI's limit has been judged when the model was validated. */
 static bool may_have_any_rank(const struct nn_infer *infer)
 {
-    const struct nn_op *further = nn_op_further(infer->op);
+    const struct nn_op *further = infer->is_lite ? nn_op_further(infer->op) : NULL;
 
     return further && find_row(infer, further, operand_rank);
+}
+
+int nn_infer_nnapi_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32_t max)
+{
+    if (infer->inputs[i].n_dims > max && may_have_any_rank(infer))
+        max = NNHAL_MAX_RANK;
+    return nn_infer_rank(infer, i, min, max);
 }
 
 /* check_rules() - what the operation's row says. */
@@ -182,9 +187,7 @@ static int check_rules(const struct nn_infer *infer, uint32_t rules)
     uint32_t min = rules >> 4 & 15, max = rules & 15;
     int r = rules & NN_INFER_NOT_EMPTY ? refuse_empty(infer) : 0;
 
-    if (max && infer->inputs[0].n_dims > max && may_have_any_rank(infer))
-        max = NNHAL_MAX_RANK;
-    return r || max == 0 ? r : nn_infer_rank(infer, 0, min, max);
+    return r || max == 0 ? r : nn_infer_nnapi_rank(infer, 0, min, max);
 }
 
 static int infer_operation(struct nn_infer *infer, const struct nn_op_functions *functions)

@@ -58,6 +58,8 @@ struct nn_infer_operand {
 
 struct nn_infer {
     const struct nn_op *op;
+    bool
+        is_lite; /* nnhal.tflite's operation of op's code, or NNAPI's: it takes the ranks of both */
     uint32_t n_inputs;
     uint32_t n_outputs;
     const struct nn_infer_operand *inputs;
@@ -134,6 +136,9 @@ int nn_infer_activation(const struct nn_infer *infer, uint32_t i);
 
 /* nn_infer_rank() - refuses input i unless its rank is in [min, max]. */
 int nn_infer_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32_t max);
+
+/* nn_infer_nnapi_rank() - the same, where max is NNAPI's and nnhal.tflite's operation may take any. */
+int nn_infer_nnapi_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32_t max);
 
 /* nn_infer_axis() - input i is an axis in [-rank, rank): made non-negative.
  * Returns: 0; NN_REFUSED; NN_INFER_E_UNKNOWN. */

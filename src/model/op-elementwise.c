@@ -37,7 +37,7 @@ static int infer_arithmetic(struct nn_infer *infer)
     int32_t activation;
     int r;
 
-    if ((r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK)) ||
+    if ((r = nn_infer_nnapi_rank(infer, 1, 1, 4)) ||
         (r = nn_infer_activation(infer, NN_PAIR_ACTIVATION)))
         return r;
     if (infer->inputs[0].type == NNHAL_TENSOR_INT32 &&

@@ -396,6 +396,13 @@ static void add_other(struct busy_model *m)
     builder_operation(&m->b, 0, NNHAL_OP_RELU, 1, &in, 1, &out);
 }
 
+/* The code in a model. */
+static uint32_t code_of(uint32_t operation)
+{
+    return operation < NN_TFLITE_OPS ? operation
+                                     : BUILDER_PREFIX << 16 | (operation - NN_TFLITE_OPS);
+}
+
 /* Returns: its result, of the type of an output. */
 static uint32_t add_step(struct busy_model *m, const struct busy_row *row, uint32_t n_inputs,
                          const uint32_t *inputs, uint32_t output)
@@ -403,7 +410,7 @@ static uint32_t add_step(struct busy_model *m, const struct busy_row *row, uint3
     uint32_t type = m->b.graphs[0].operands[output].type;
     uint32_t between = builder_temporary(&m->b, 0, type, 0, NULL, 0, 0);
 
-    builder_operation(&m->b, 0, nn_op_find(row->operation)->code, n_inputs, inputs, 1, &between);
+    builder_operation(&m->b, 0, code_of(row->operation), n_inputs, inputs, 1, &between);
     return between;
 }
 
@@ -433,8 +440,7 @@ static struct busy_model *model_new(const struct busy_row *row, bool is_constant
     }
     for (uint32_t i = 0; i < row->n_more; i++)
         inputs[0] = add_step(m, row, n_inputs, inputs, outputs[0]);
-    builder_operation(&m->b, 0, nn_op_find(row->operation)->code, n_inputs, inputs, n_outputs,
-                      outputs);
+    builder_operation(&m->b, 0, code_of(row->operation), n_inputs, inputs, n_outputs, outputs);
     if (is_constant)
         add_other(m);
     return m;

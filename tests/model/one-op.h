@@ -22,6 +22,7 @@ enum {
 
 struct one_op {
     uint32_t type;
+    bool is_lite; /* inferred as nnhal.tflite's of this code */
     uint32_t n_inputs, n_outputs;
     struct nn_infer_operand inputs[ONE_OP_OPERANDS];
     struct nn_infer_operand outputs[2]; /* as declared */
@@ -121,6 +122,7 @@ static inline struct nn_infer_operand *op_output(struct one_op *c, uint32_t type
 static inline int op_infer(struct one_op *c)
 {
     struct nn_infer infer = {.op = nn_op_find(c->type),
+                             .is_lite = c->is_lite,
                              .n_inputs = c->n_inputs,
                              .n_outputs = c->n_outputs,
                              .inputs = c->inputs,

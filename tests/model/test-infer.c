@@ -31,7 +31,12 @@ static void make(struct fixture *f)
     set(&f->in[2], NNHAL_INT32, 0, 0, 0);
     f->in[2].value = &f->activation;
     set(&f->out[0], NNHAL_TENSOR_FLOAT32, 0, 0, 0);
-    f->infer = (struct nn_infer){nn_op_find(NNHAL_OP_ADD), 3, 1, f->in, f->out, &f->why};
+    f->infer = (struct nn_infer){.op = nn_op_find(NNHAL_OP_ADD),
+                                 .n_inputs = 3,
+                                 .n_outputs = 1,
+                                 .inputs = f->in,
+                                 .outputs = f->out,
+                                 .why = &f->why};
 }
 
 TEST(an_unknown_output_takes_what_is_computed)

@@ -74,6 +74,33 @@ TEST(arithmetic_checks_ranks_only_when_both_are_known)
 }
 TEST_END
 
+/* What validation could not know is judged when the operation is executed. */
+TEST(arithmetic_of_nnapi_is_inferred_up_to_rank_4)
+{
+    static const uint32_t operations[] = {NNHAL_OP_ADD, NNHAL_OP_SUB, NNHAL_OP_MUL, NNHAL_OP_DIV};
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(operations); i++) {
+        struct one_op c = pair(operations[i], F32, DIMS(1, 1, 1, 1, 1), DIMS(2), F32);
+        struct one_op other = pair(operations[i], F32, DIMS(2), DIMS(1, 1, 1, 1, 1), F32);
+
+        op_i32(&c, 0);
+        op_i32(&other, 0);
+        expect_refused(&c);
+        expect_refused(&other);
+        c.is_lite = other.is_lite = true;
+        expect_shape(&c, DIMS(1, 1, 1, 1, 2));
+        expect_shape(&other, DIMS(1, 1, 1, 1, 2));
+    }
+    struct one_op c = one_op(NNHAL_OP_DEQUANTIZE);
+
+    op_tensor(&c, Q8, DIMS(1, 1, 1, 1, 2));
+    op_output(&c, F32);
+    expect_refused(&c);
+    c.is_lite = true;
+    expect_shape(&c, DIMS(1, 1, 1, 1, 2));
+}
+TEST_END
+
 TEST(integers_take_no_activation)
 {
     struct one_op c = pair(NNHAL_OP_MUL, I32, DIMS(2), DIMS(2), I32);
@@ -269,7 +296,8 @@ TEST(conversions)
 TEST_END
 
 CHECK_MAIN("op-elementwise", arithmetic_broadcasts, arithmetic_levels,
-           arithmetic_checks_ranks_only_when_both_are_known, integers_take_no_activation,
+           arithmetic_checks_ranks_only_when_both_are_known,
+           arithmetic_of_nnapi_is_inferred_up_to_rank_4, integers_take_no_activation,
            mul_needs_a_coarser_output, others_broadcast_but_take_nothing_empty,
            comparisons_and_logic_give_booleans, functions_keep_the_shape, activations_set_scales,
            functions_of_sixteen_bits_have_limits, scales_that_are_declared_stay, hard_swish_and_elu,

@@ -54,6 +54,7 @@ static void value_settle(struct nn_value *value, const struct nn_infer_operand *
 static int infer_node(struct nn_graph *graph, const struct nn_node *node)
 {
     struct nn_infer infer = {.op = nn_op_find(node->operation),
+                             .is_lite = node->is_lite,
                              .n_inputs = node->n_inputs,
                              .n_outputs = node->n_outputs};
     struct nn_infer_operand *operands;

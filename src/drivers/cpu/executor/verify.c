@@ -307,6 +307,7 @@ static bool model_agrees(const struct nn_plan_step *step, const struct nn_kernel
                                         .n_outputs = n_out,
                                         .outputs = m->indices + n_in};
     struct nn_infer infer = {.op = nn_op_find(kernel->operation),
+                             .is_lite = true, /* a plan does not tell; its model was judged */
                              .n_inputs = n_in,
                              .n_outputs = n_out,
                              .inputs = m->infer,

@@ -205,6 +205,7 @@ static int infer_once(struct node_work *work)
 {
     const struct nn_graph *graph = work->segment->graph;
     struct nn_infer infer = {.op = nn_op_find(work->node->operation),
+                             .is_lite = work->node->is_lite,
                              .n_inputs = work->node->n_inputs,
                              .n_outputs = work->node->n_outputs,
                              .inputs = work->inputs,

@@ -96,6 +96,7 @@ static bool is_impossible(const struct possibility *of, const struct nn_node *no
     const struct nn_op *op = nn_op_find(node->operation);
     struct nn_why why = {0};
     struct nn_infer infer = {.op = op,
+                             .is_lite = node->is_lite,
                              .n_inputs = node->n_inputs,
                              .n_outputs = node->n_outputs,
                              .inputs = of->operands,

@@ -15,6 +15,8 @@
  * does not finish within 2 s fails. NN_TEST_GAP_MS bounds the time of a processor between two looks
  * at the deadline, too: the promise, for a build that is optimized. The least of three measurements
  * counts: caches and memory are the machine's, and other load slows what a processor does. */
+#define CHECK_TIMEOUT_S 300 /* more than 140 rows, a third of a second each */
+
 #include "base/stop.h"
 #include "base/sys.h"
 #include "cpu/builder.h"

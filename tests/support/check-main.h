@@ -5,14 +5,15 @@
  *     CHECK_MAIN("arena", TESTS(arena_gives_zeroed_blocks, ...), NULL)
  *
  * Every test runs in a process of its own with a time limit of 60 s (times 5
- * under sanitizers). */
+ * under sanitizers), or CHECK_TIMEOUT_S where a file defines it before. */
 #ifndef NN_TESTS_CHECK_MAIN_H
 #define NN_TESTS_CHECK_MAIN_H
 
 #include <check.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef CHECK_TIMEOUT_S
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CHECK_TIMEOUT_S 300
 #else
 #define CHECK_TIMEOUT_S 60

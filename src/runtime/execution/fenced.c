@@ -137,17 +137,16 @@ static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, boo
                           prepared->device->name, NULL);
 }
 
-/* By no deadline, so that none is missed by it: a private process would be killed. Where the process was
- * left it is told, and not waited for. */
-static void free_callback(struct nn_rt_session *session, uint64_t callback, bool was_left,
+/* limit_ns: until when it is waited for; what comes later is left. */
+static void free_callback(struct nn_rt_session *session, uint64_t callback, uint64_t limit_ns,
                           struct nn_arena *arena)
 {
     const struct nn_hal_free_fenced_callback_args args = {.callback = callback};
     struct nn_hal_free_fenced_callback_reply reply = {0};
-    uint64_t limit_ns = nn_wait_limit_narrow(was_left ? 0 : NN_WAIT_UNLIMITED);
+    uint64_t before_ns = nn_wait_limit_narrow(limit_ns);
 
     nn_hal_free_fenced_callback(session->hal, &args, &reply, arena);
-    nn_wait_limit_restore(limit_ns);
+    nn_wait_limit_restore(before_ns);
 }
 
 /* Returns: the status of the call; MISSED_DEADLINE_TRANSIENT: it was left. */
@@ -191,20 +190,23 @@ static int collect(ANeuralNetworksExecution *execution, const struct nn_rt_fence
     } else {
         nn_rt_reply_mark_outputs(execution, false);
     }
-    free_callback(prepared->session, fenced->callback, was_left, &arena);
+    /* By no deadline, so that none is missed by it: a private process would be killed. Where the
+     * process was left it is told, and not waited for. */
+    free_callback(prepared->session, fenced->callback, was_left ? 0 : NN_WAIT_UNLIMITED, &arena);
     nn_arena_done(&arena);
     return r;
 }
 
-/* Its own process is well, and would keep it for as long as it does not begin. */
+/* Its process keeps it until a fence before it tells, its deadline passes or the session ends; then
+ * nobody asks for the result any more. The process may be the one that does not answer. */
 static int abandon(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                   struct nn_why *why)
+                   uint64_t deadline_ns, struct nn_why *why)
 {
     struct nn_arena arena;
 
     leave_fenced(execution);
     nn_arena_init(&arena, 0);
-    free_callback(execution->binding.prepared->session, fenced->callback, false, &arena);
+    free_callback(execution->binding.prepared->session, fenced->callback, deadline_ns, &arena);
     nn_arena_done(&arena);
     return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                    "a computation before it was given up: its process does not answer, or its "
@@ -220,7 +222,7 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     if (end == NN_RT_FENCED_LATE)
         return fail_fenced(execution, NNHAL_MISSED_DEADLINE_TRANSIENT, is_well, why);
     if (end == NN_RT_FENCED_LEFT)
-        return abandon(execution, fenced, why);
+        return abandon(execution, fenced, deadline_ns, why);
     if (end == NN_RT_FENCED_DEAD || !nn_rt_session_is_alive(session))
         return fail_fenced(execution, NNHAL_DEAD_OBJECT, is_well, why);
     return collect(execution, fenced, is_well, deadline_ns, why);

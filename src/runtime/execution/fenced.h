@@ -52,7 +52,8 @@ enum nn_rt_fenced_end {
 
 /* nn_rt_fenced_collect() - asks for result and timing of one for which a wait has ended so; not with
  * LIMIT. Blocks: where the fence has told, its process has until the deadline to answer, and 1 s at
- * least; what does not answer by then has missed it. Returns: the result of the computation. */
+ * least; what does not answer by then has missed it. With LEFT its process is told, 50 ms after the
+ * deadline at most. Returns: the result of the computation. */
 int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
                          enum nn_rt_fenced_end end, uint64_t deadline_ns, struct nn_why *why);
 

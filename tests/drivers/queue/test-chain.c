@@ -566,6 +566,22 @@ static void *wait_for_one(void *node)
     return (void *)(intptr_t)ANeuralNetworksEvent_wait(((struct node *)node)->event);
 }
 
+/* Returns: the process. */
+static int32_t stop_left(void)
+{
+    int32_t pid = device_pid(LEFT);
+
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    return pid;
+}
+
+/* A private driver was killed by then. */
+static void continue_left(int32_t pid)
+{
+    if (services[LEFT])
+        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+}
+
 /* Every thread, and every time. */
 static void wait_for_both_ends(struct node *node, int expected)
 {
@@ -613,8 +629,7 @@ static void wait_for_what_is_stopped(uint64_t timeout_ns, int expected)
     graph_make(nodes, N_STOPPED);
     OK(ANeuralNetworksExecution_setTimeout(nodes[0].execution, timeout_ns));
     graph_launch();
-    pid = device_pid(LEFT);
-    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    pid = stop_left();
     for (int i = 1; i < N_STOPPED; i++) /* node 0 does not begin before all threads have stopped */
         open_gate(i);
     begin_s = now_s();
@@ -626,8 +641,7 @@ static void wait_for_what_is_stopped(uint64_t timeout_ns, int expected)
     OK(ANeuralNetworksEvent_wait(nodes[3].event));
     ck_assert_double_eq(nodes[3].z[QUEUE_NUMBER], nodes[3].number);
     graph_free_events();
-    if (services[LEFT])
-        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    continue_left(pid);
     graph_free();
     finish();
 }
@@ -656,15 +670,45 @@ TEST(nothing_waits_for_what_was_given_up)
     graph_make(nodes, 2);
     OK(ANeuralNetworksExecution_setTimeout(nodes[0].execution, LATER_NS));
     node_launch(&nodes[0]);
-    pid = device_pid(LEFT);
-    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    pid = stop_left();
     ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[0].event),
                      ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
     node_launch(&nodes[1]);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[1].event), ANEURALNETWORKS_OP_FAILED);
     graph_free_events();
-    if (services[LEFT])
-        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    continue_left(pid);
+    graph_free();
+    finish();
+}
+TEST_END
+
+/* Both are of the process that is stopped: what was given up is told to it by the deadline, too, which
+ * is shorter than what a process has to answer pings. */
+TEST(nothing_waits_for_the_stopped_process_itself)
+{
+    struct node nodes[2] = {chain[0], chain[0]};
+    uint64_t begin_s;
+    int result;
+    int32_t pid;
+
+    if (is_way("embedded"))
+        return;
+    begin();
+    nodes[1].n_after = 1;
+    nodes[1].after[0] = 0;
+    graph_make(nodes, 2);
+    for (int i = 0; i < 2; i++)
+        OK(ANeuralNetworksExecution_setTimeout(nodes[i].execution, LATER_NS / 3));
+    graph_launch();
+    pid = stop_left();
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[0].event),
+                     ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+    begin_s = now_s();
+    result = ANeuralNetworksEvent_wait(nodes[1].event);
+    ck_assert(result == ANEURALNETWORKS_OP_FAILED || result == ANEURALNETWORKS_DEAD_OBJECT);
+    ck_assert_uint_le(now_s() - begin_s, 2);
+    graph_free_events();
+    continue_left(pid);
     graph_free();
     finish();
 }
@@ -724,8 +768,7 @@ TEST(what_depends_on_one_that_has_ended_asks_no_process)
     node_launch(&node);
     open_gate(0);
     ck_assert_int_eq(poll_fence(0, -1), POLLIN);
-    pid = device_pid(LEFT);
-    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    pid = stop_left();
     ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_one, &node), 0);
     check_double(&node);
     kill(pid, SIGCONT); /* it may have been killed */
@@ -752,12 +795,10 @@ TEST(a_process_that_is_stopped_after_its_deadline_has_missed_it)
     node_launch(&node);
     open_gate(0);
     ck_assert_int_ne(poll_fence(0, -1) & POLLERR, 0);
-    pid = device_pid(LEFT);
-    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    pid = stop_left();
     ck_assert_int_eq(ANeuralNetworksEvent_wait(node.event),
                      ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
-    if (services[LEFT])
-        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    continue_left(pid);
     graph_free();
     finish();
 }
@@ -825,12 +866,10 @@ TEST(a_launch_that_was_left_leaves_no_contents)
     reader = make_execution(RIGHT, shared, NULL);
     OK(compute_fenced(writers[0]));
     OK(ANeuralNetworksExecution_setTimeout(writers[1], 500000000));
-    pid = device_pid(LEFT);
-    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    pid = stop_left();
     ck_assert_int_eq(compute_fenced(writers[1]), ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
     ck_assert_int_eq(compute_fenced(reader), ANEURALNETWORKS_OP_FAILED);
-    if (services[LEFT])
-        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    continue_left(pid);
     for (int i = 0; i < 2; i++)
         ANeuralNetworksExecution_free(writers[i]);
     ANeuralNetworksExecution_free(reader);
@@ -888,6 +927,7 @@ CHECK_MAIN("chain-" WAY, a_chain_runs_on_the_devices_alone, a_failure_reaches_wh
            a_late_one_reaches_what_depends_on_it, a_death_reaches_what_depends_on_it,
            a_stopped_process_ends_what_depends_on_it,
            a_deadline_that_no_process_keeps_ends_what_depends_on_it,
-           nothing_waits_for_what_was_given_up, what_depends_on_one_that_has_ended_asks_no_process,
+           nothing_waits_for_what_was_given_up, nothing_waits_for_the_stopped_process_itself,
+           what_depends_on_one_that_has_ended_asks_no_process,
            a_process_that_is_stopped_after_its_deadline_has_missed_it,
            a_launch_that_was_left_leaves_no_contents, a_client_that_dies_leaves_nothing)

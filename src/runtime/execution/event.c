@@ -122,6 +122,15 @@ static int wait_for_dependencies(ANeuralNetworksEvent *event, struct nn_why *why
     return 0;
 }
 
+static void tell_end(ANeuralNetworksEvent *event, int r)
+{
+    pthread_mutex_lock(&event->lock);
+    event->is_done = true;
+    event->result = nn_result_from_error(r);
+    pthread_cond_broadcast(&event->changed);
+    pthread_mutex_unlock(&event->lock);
+}
+
 /* The job holds no reference: nn_rt_event_free() waits until this has unlocked, so that no
  * computation outlives its event. */
 static void event_finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
@@ -130,11 +139,7 @@ static void event_finish(ANeuralNetworksEvent *event, int r, const struct nn_why
         nn_rt_object_set_message(&event->execution->object, why->text);
     nn_rt_execution_end(event->execution, r);
     unref_links(&event->link.before);
-    pthread_mutex_lock(&event->lock);
-    event->is_done = true;
-    event->result = nn_result_from_error(r);
-    pthread_cond_broadcast(&event->changed);
-    pthread_mutex_unlock(&event->lock);
+    tell_end(event, r);
 }
 
 static void event_compute(struct nn_job *job)
@@ -308,15 +313,6 @@ static bool begin_collecting(ANeuralNetworksEvent *event)
     return is_first;
 }
 
-static void end_collecting(ANeuralNetworksEvent *event, int r)
-{
-    pthread_mutex_lock(&event->lock);
-    event->is_done = true;
-    event->result = nn_result_from_error(r);
-    pthread_cond_broadcast(&event->changed);
-    pthread_mutex_unlock(&event->lock);
-}
-
 /* Outside of the lock: it asks the process of the computation, which may be stopped by now. So may be
  * those of what was before it, whose last references may go here: the end is told first. */
 static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end end)
@@ -334,7 +330,7 @@ static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end en
     nn_rt_execution_end(event->execution, r);
     before = nn_rt_chain_detach(&event->link,
                                 end != NN_RT_FENCED_WELL && end != NN_RT_FENCED_FAILED);
-    end_collecting(event, r);
+    tell_end(event, r);
     unref_links(&before);
 }
 

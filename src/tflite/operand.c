@@ -189,9 +189,11 @@ uint32_t tfl_output(struct tfl_builder *b, uint32_t i)
     return tfl_operand(b, b->op->outputs[i]);
 }
 
-uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i)
+/* Input i, a constant of int8 and zero point 0, with one scale or, of this type, one for each channel. */
+static uint32_t signed_constant(struct tfl_builder *b, uint32_t i, int32_t type)
 {
     const struct tfl_tensor *tensor = tfl_in(b, i);
+    bool has_channels = type == ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL;
     struct tfl_form form;
     uint32_t index;
 
@@ -200,34 +202,26 @@ uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i)
         return TFL_NO_OPERAND;
     }
     form = tfl_form_of(b, tensor);
-    form.type = ANEURALNETWORKS_TENSOR_QUANT8_SYMM;
-    form.scale = tfl_scale_of(tensor);
+    form.type = type;
+    form.scale = has_channels ? 0 : tfl_scale_of(tensor);
     form.zero_point = 0;
     index = add_operand(b, &form);
-    if (index != TFL_NO_OPERAND)
-        set_value(b, index, tensor);
+    if (index == TFL_NO_OPERAND)
+        return index;
+    if (has_channels)
+        set_channels(b, index, tensor);
+    set_value(b, index, tensor);
     return index;
+}
+
+uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i)
+{
+    return signed_constant(b, i, ANEURALNETWORKS_TENSOR_QUANT8_SYMM);
 }
 
 uint32_t tfl_per_channel(struct tfl_builder *b, uint32_t i)
 {
-    const struct tfl_tensor *tensor = tfl_in(b, i);
-    struct tfl_form form;
-    uint32_t index;
-
-    if (!tensor || !tensor->data || tensor->type != TFL_INT8 || tensor->zero_point) {
-        tfl_fail(b, -ENOTSUP, "input %u is not a constant of int8 and zero point 0", i);
-        return TFL_NO_OPERAND;
-    }
-    form = tfl_form_of(b, tensor);
-    form.type = ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL;
-    form.scale = 0;
-    index = add_operand(b, &form);
-    if (index == TFL_NO_OPERAND)
-        return index;
-    set_channels(b, index, tensor);
-    set_value(b, index, tensor);
-    return index;
+    return signed_constant(b, i, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL);
 }
 
 uint32_t tfl_wide(struct tfl_builder *b, uint32_t i)

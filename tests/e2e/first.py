@@ -7,7 +7,7 @@
 
 The first form runs the program that the build made. The second installs the
 build into a folder, compiles examples/first.c with pkg-config's flags against
-it, and runs that in all three ways on the installed drivers. The README's text
+it, runs that in all three ways on the installed drivers, and uninstalls. The README's text
 of the program is held to the file.
 """
 
@@ -90,9 +90,10 @@ def by_cmake(folder):
 
 
 def installed(folder):
-    """Installs, compiles and runs; yields complaints."""
+    """Installs, compiles, runs and uninstalls; yields complaints."""
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", folder],
                    check=True, stdout=subprocess.DEVNULL)
+    files = [path for path in Path(folder).rglob("*") if not path.is_dir() or path.is_symlink()]
     programs = [*by_pkg_config(folder), *by_cmake(folder)]
     library = next(Path(folder).rglob("libneuralnetworks.so"))
     os.environ["LD_LIBRARY_PATH"] = str(library.parent)
@@ -103,6 +104,9 @@ def installed(folder):
         with service.way(Path(os.environ["NNHAL_HOST"]).parent, mode, "cpu") as environment:
             for program in programs:
                 yield run(program, mode, environment)
+    subprocess.run(["ninja", "-C", BUILD, "uninstall"], check=True, stdout=subprocess.DEVNULL)
+    left = [str(path) for path in files if os.path.lexists(path)]
+    yield f"not uninstalled: {left}" if left or not files else None
 
 
 def main():

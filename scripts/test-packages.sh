@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Tries the packages of FOLDER on a fresh Debian: installs them, runs the tests of debian/tests as a
-# user without rights, has two users share a service, boots it, upgrades under a running client, purges,
-# and looks for what is left.
+# user without rights, has two users share a service, boots it, upgrades under running clients of a service
+# and of a private driver, purges, and looks for what is left.
 # usage: scripts/test-packages.sh FOLDER [FRESH]
 # Needs root, debootstrap and systemd-nspawn; where a machine cannot be booted so, that part is left out
 # and said. What it unpacks lies in FOLDER/root, which is removed. FRESH: a folder with a Debian that
@@ -81,6 +81,17 @@ wait $service || :
 service=
 
 echo "== booted"
+cat >"$root/root/upgrade" <<'END'
+systemctl start nnhal@cpu.socket
+NNHAL_MODE=service setpriv --reuid 4711 --regid nogroup --clear-groups nnhal bench models/glyphs/glyphs-int8.tflite \
+    --device nnhal-cpu --runs 100000 >/root/client.log & client=$!
+sleep 1
+dpkg --install /packages/*.deb
+kill -0 $client
+wait $client
+systemctl restart nnhal@cpu
+systemctl stop nnhal@cpu.socket nnhal@cpu
+END
 cat >"$root/etc/systemd/system/try.service" <<'END'
 [Unit]
 After=multi-user.target
@@ -89,7 +100,7 @@ Type=oneshot
 WorkingDirectory=/source
 StandardOutput=file:/root/try.log
 StandardError=inherit
-ExecStart=sh -c 'debian/tests/service && touch /root/tried'
+ExecStart=sh -c 'debian/tests/service && sh -eux /root/upgrade && touch /root/tried'
 ExecStopPost=systemctl poweroff --force --no-block
 [Install]
 WantedBy=default.target

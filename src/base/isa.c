@@ -8,7 +8,17 @@
  * the compiler's functions ask some twenty as each library is loaded. */
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
-#define HAS(feature, name) CPU_FEATURE_ACTIVE(feature)
+#define HAS(feature, name) is_active(x86_cpu_##feature)
+
+enum { REGISTER_BITS = 32, LEAF_BITS = 4 * REGISTER_BITS };
+
+/* CPU_FEATURE_ACTIVE() of glibc 2.36 shifts a signed 1, which bit 31 (AVX512VL) overflows. */
+static bool is_active(unsigned feature)
+{
+    const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(feature / LEAF_BITS);
+
+    return leaf->active_array[feature % LEAF_BITS / REGISTER_BITS] >> feature % REGISTER_BITS & 1;
+}
 #elif defined(__x86_64__)
 #define HAS(feature, name) __builtin_cpu_supports(name)
 #endif

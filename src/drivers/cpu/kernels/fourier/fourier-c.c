@@ -90,17 +90,32 @@ static float *output_row(const struct rfft *fft, size_t row)
 }
 
 /* The numbers of a row of the input, and zeros behind them; all zeros where the input has no such row. */
-static void take_row(const struct rfft *fft, size_t matrix, size_t row, struct complex *v)
+static void take_row(const struct rfft *fft, size_t row, struct complex *v, struct nn_pace *pace)
 {
-    size_t n = nn_min_size(fft->in_columns, fft->columns);
+    size_t in_row = row % fft->rows, n = nn_min_size(fft->in_columns, fft->columns);
     const float *in = fft->args->inputs[0].data;
 
-    memset(v, 0, fft->columns * sizeof(*v));
-    if (row >= fft->in_rows)
-        return;
-    in += (matrix * fft->in_rows + row) * fft->in_columns;
-    for (size_t k = 0; k < n; k++)
-        v[k].re = in[k];
+    if (in_row >= fft->in_rows)
+        n = 0;
+    in += (row / fft->rows * fft->in_rows + in_row) * fft->in_columns;
+    for (size_t k = 0; k < fft->columns; k++) {
+        if (k % PIECE == 0 && nn_pace_ends(pace, nn_min_size(PIECE, fft->columns) * ELEMENT_NS))
+            return;
+        v[k] = (struct complex){k < n ? in[k] : 0, 0};
+    }
+}
+
+static void keep_row(const struct rfft *fft, size_t row, const struct complex *v,
+                     struct nn_pace *pace)
+{
+    float *out = output_row(fft, row);
+
+    for (size_t k = 0; k < fft->kept; k++) {
+        if (k % PIECE == 0 && nn_pace_ends(pace, nn_min_size(PIECE, fft->kept) * ELEMENT_NS))
+            return;
+        out[2 * k] = (float)v[k].re;
+        out[2 * k + 1] = (float)v[k].im;
+    }
 }
 
 /* Item: a row of the output. */
@@ -111,14 +126,9 @@ static void transform_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     struct nn_pace pace = nn_pace(fft->args->stop);
 
     for (size_t i = begin; i < end; i++) {
-        float *out = output_row(fft, i);
-
-        take_row(fft, i / fft->rows, i % fft->rows, v);
+        take_row(fft, i, v, &pace);
         transform(fft, v, fft->columns, &pace);
-        for (size_t k = 0; k < fft->kept; k++) {
-            out[2 * k] = (float)v[k].re;
-            out[2 * k + 1] = (float)v[k].im;
-        }
+        keep_row(fft, i, v, &pace);
     }
 }
 

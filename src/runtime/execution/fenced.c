@@ -198,7 +198,7 @@ static int collect(ANeuralNetworksExecution *execution, const struct nn_rt_fence
 }
 
 /* Its process keeps it until a fence before it tells, its deadline passes or the session ends; then
- * nobody asks for the result any more. The process may be the one that does not answer. */
+ * the result is not asked for any more. The process may be the one that does not answer. */
 static int abandon(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
                    uint64_t deadline_ns, struct nn_why *why)
 {

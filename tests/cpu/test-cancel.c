@@ -487,7 +487,7 @@ static void begin_looks(void)
     nn_stop_observer = see_look;
 }
 
-/* What one call did: that it came back in time. Returns: whether it looked often enough. */
+/* What one call did. Returns: whether it came back in time and looked often enough. */
 static bool check_call(const struct busy_row *row, const char *what, uint64_t begin_ns)
 {
     const char *bound = getenv("NN_TEST_GAP_MS");
@@ -499,11 +499,10 @@ static bool check_call(const struct busy_row *row, const char *what, uint64_t be
         printf("%-32s %-8s %6.1f ms, longest without a look %6.2f ms: %.30s\n",
                nn_op_find(row->operation)->name, what, (double)took_ns / 1e6,
                (double)longest_gap_ns / 1e6, row->operands);
-    ck_assert_msg(took_ns < BACK_NS, "%s %s: back after %llu ms", nn_op_find(row->operation)->name,
-                  what, (unsigned long long)(took_ns / MS));
-    if (!bound || longest_gap_ns < strtoul(bound, NULL, 10) * MS)
+    if (took_ns < BACK_NS && (!bound || longest_gap_ns < strtoul(bound, NULL, 10) * MS))
         return true;
-    fprintf(stderr, "%s %s: %llu ms without a look\n", nn_op_find(row->operation)->name, what,
+    fprintf(stderr, "%s %s: back after %llu ms, %llu ms without a look\n",
+            nn_op_find(row->operation)->name, what, (unsigned long long)(took_ns / MS),
             (unsigned long long)(longest_gap_ns / MS));
     return false;
 }
@@ -651,7 +650,7 @@ static void each_row(bool (*fn)(const struct busy_row *row))
     map_memory();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (!only || strcmp(only, nn_op_find(rows[i].operation)->name) == 0)
-            ck_assert_msg(fn(&rows[i]) || fn(&rows[i]) || fn(&rows[i]), "%s looks too seldom",
+            ck_assert_msg(fn(&rows[i]) || fn(&rows[i]) || fn(&rows[i]), "%s goes on too long",
                           nn_op_find(rows[i].operation)->name);
 }
 

@@ -12,7 +12,7 @@
 
 enum { REGISTER_BITS = 32, LEAF_BITS = 4 * REGISTER_BITS };
 
-/* CPU_FEATURE_ACTIVE() of glibc 2.36 shifts a signed 1, which bit 31 (AVX512VL) overflows. */
+/* What the header has for this shifts a signed 1 in glibc 2.36, which bit 31 (AVX512VL) overflows. */
 static bool is_active(unsigned feature)
 {
     const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(feature / LEAF_BITS);

@@ -5,8 +5,9 @@
     unmodified.py --mode embedded|private|service [--delegate FILE] [--library FILE] [MODEL...]
 
 Every model of $NNHAL_SHARED/models (default: ../shared), or without it of models/glyphs, equals its golden
-outputs, as golden-models.py judges them, and nnhal-cpu has computed part of it; with --delegate
-(libnnhal-delegate.so) it has computed every node. Then what applications do: interpreters in threads, a fork,
+outputs, as golden-models.py judges them, and nnhal-cpu has computed every node, of which NNAPI's delegate
+makes one operation or more; it leaves some kinds to TensorFlow Lite (LEFT), --delegate (libnnhal-delegate.so)
+none. Then what applications do: interpreters in threads, a fork,
 deletion in any order, a driver that is killed between two runs, and more (scenes.py).
 
 The library is fetched from npm into build/peers (bench/peers/fetch.sh); without npm the test is skipped,
@@ -32,6 +33,7 @@ from scenes import BUILD, ROOT, expect
 MACHINES = {"x86_64": "linux_amd64", "aarch64": "linux_arm64"}
 VERSION = b"2.9.0"
 LIMIT_S = 200  # of one process
+LEFT = ("DEQUANTIZE", "TFLite_Detection_PostProcess")  # of constants, which are reals then; of no NNAPI operation
 spec = importlib.util.spec_from_file_location("golden", Path(__file__).parent / "golden-models.py")
 golden = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(golden)
@@ -59,12 +61,23 @@ class Way:
         while self.delegates:
             self.delegates.pop().delete()
 
-    def check(self, said):
-        """What the external delegate says of a model is that it takes all of it."""
+    def check(self, file, said):
+        """What was said when an interpreter was made: of the model's nodes all are delegated."""
+        if not self.delegate:
+            n_made = sum(int(n) for n in re.findall(r"nnhal-cpu: prepared (\d+) operations", said))
+            expect(n_made >= count_nodes(file), f"{n_made} operations of {count_nodes(file)} nodes")
+            return
         taken = re.findall(r"nnhal: (\d+) of (\d+) nodes", said)
-        expect(not self.delegate or taken, "the delegate was not asked")
+        expect(taken, "the delegate was not asked")
         for some, all_of_them in taken:
             expect(some == all_of_them, f"{some} of {all_of_them} nodes are delegated")
+
+
+def count_nodes(file):
+    """Without those that NNAPI's delegate leaves."""
+    told = subprocess.run([BUILD / "nnhal", "info", "--json", file], check=True, capture_output=True,
+                          stdin=subprocess.DEVNULL).stdout
+    return sum(n for name, n in json.loads(told)["operations"].items() if name not in LEFT)
 
 
 def judge(folder, way):
@@ -74,7 +87,7 @@ def judge(folder, way):
     for one in meta["sets"]:
         with scenes.log() as printed:
             interpreter = way.interpreter(model)  # states start anew
-        way.check(printed.text)
+        way.check(folder / "model.tflite", printed.text)
         number = one["set"]
         inputs = [(folder / f"in{number}_{i}.bin").read_bytes() for i in range(len(meta["inputs"]))]
         allowed = meta.get("max_abs_diff_tflite_optimised_vs_golden") or []
@@ -164,6 +177,7 @@ def main():
               (one not in scenes.OF_SHARED or recorded.is_shared())]
     n_bad = 0
     with recorded.models(recorded.GLYPHS) as folder, golden.service.way(BUILD, options.mode, "cpu") as environment:
+        environment["NNHAL_LOG"] = "compilation:info"  # what is prepared
         models = [str(model) for model in recorded.folders(folder, options.model)]
         for what in models + ([] if options.model else played):
             wrong = run_child(what, library, options.delegate, environment)

@@ -65,8 +65,11 @@ int nn_rt_compilation_prepare_on(ANeuralNetworksCompilation *compilation,
         r = nn_rt_prepared_new(compilation->finished, device, &options, why, ret_prepared);
     /* The limit is the thread's: what it waits for next has a deadline of its own. */
     nn_wait_limit_restore(limit_ns);
-    nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name,
-           r ? why->text : "prepared the model");
+    if (r)
+        nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name, why->text);
+    else
+        nn_log("compilation", NN_LOG_INFO, "%s: prepared %u operations", device->name,
+               compilation->finished->model.main.n_operations);
     return r;
 }
 

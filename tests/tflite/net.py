@@ -29,9 +29,10 @@ class Net:
     def scale(self, low, high):
         return low * (high / low) ** self.rng.random()
 
-    def tensor(self, shape, type_="INT16", scale=None, axis=0, values=None, zero_point=0):
+    def tensor(self, shape, type_="INT16", scale=None, axis=0, values=None, zero_point=0,
+               name=None):
         """scale: one, a list for channels, or None for none."""
-        made = {"name": f"t{len(self.tensors)}", "shape": shape, "type": type_, "buffer": 0}
+        made = {"name": name or f"t{len(self.tensors)}", "shape": shape, "type": type_, "buffer": 0}
         if scale is not None:
             scales = scale if isinstance(scale, list) else [scale]
             made["quantization"] = {"scale": scales, "zero_point": [zero_point] * len(scales),

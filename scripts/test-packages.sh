@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Tries the packages of FOLDER on a fresh Debian: installs them, runs the tests of debian/tests as a
-# user without rights, has two users share a service, boots it, upgrades under running clients of a service
-# and of a private driver, purges, and looks for what is left.
+# Tries the packages of FOLDER on a fresh Debian: installs them, runs the tests of debian/tests and the Python
+# wheel's as a user without rights, has two users share a service, boots it, upgrades under running clients of a
+# service and of a private driver, purges, and looks for what is left.
 # usage: scripts/test-packages.sh FOLDER [FRESH]
 # Needs root, debootstrap and systemd-nspawn; where a machine cannot be booted so, that part is left out
 # and said. What it unpacks lies in FOLDER/root, which is removed. FRESH: a folder with a Debian that
@@ -57,7 +57,7 @@ mount -t tmpfs tmpfs "$root/dev/shm"
 mkdir "$root/packages"
 cp "$folder"/*.deb "$root/packages/"
 rm -f "$root"/packages/*-dbgsym_*
-git -C "$source" archive --prefix=source/ HEAD debian models | tar -x -C "$root"
+git -C "$source" archive --prefix=source/ HEAD debian models python tests/python | tar -x -C "$root"
 inside find / -xdev -not -path '/packages*' -not -path '/source*' -not -path '/tmp*' | sort >"$folder/before"
 
 echo "== install"
@@ -67,6 +67,10 @@ for test in first-program driver pictures python; do
     echo "== debian/tests/$test, as a user"
     as 4711 sh -c "cd /source && HOME=/tmp debian/tests/$test"
 done
+
+echo "== a wheel from the tree, over the packages' libraries"
+inside sh -c 'apt-get install -y --no-install-recommends python3-pip python3-setuptools python3-wheel' >>"$folder/install.log"
+as 4711 sh -c 'cd /tmp && HOME=/tmp NNHAL_SOURCE_ROOT=/source python3 /source/tests/python/test-wheel.py'
 
 echo "== a service, and two users"
 chroot "$root" nnhal serve cpu & # not by inside(), whose shell would get the signal

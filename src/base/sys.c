@@ -333,6 +333,17 @@ void nn_sys_wake_drain(int fd)
     errno = saved;
 }
 
+int nn_sys_sigaction(int number, const struct nn_sys_action *action, struct nn_sys_action *ret_old)
+{
+    int saved = errno, r = 0;
+
+    if (syscall(SYS_rt_sigaction, number, action, ret_old, sizeof(ret_old->mask), 0,
+                NN_SYS_ACTION_KEY) < 0)
+        r = -errno;
+    errno = saved;
+    return r;
+}
+
 uint64_t nn_sys_now_ns(void)
 {
     struct timespec now;

@@ -99,6 +99,25 @@ int nn_sys_futex_wake(const uint32_t *word, int n_waiters, bool is_shared);
 void nn_sys_wake(int fd);
 void nn_sys_wake_drain(int fd);
 
+/* A signal's action as the kernel has it on x86-64 and aarch64; one of zeroes is the default action on
+ * any machine. */
+struct nn_sys_action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask; /* bit 0: signal 1 */
+};
+
+/* Passed where rt_sigaction has no argument: a filter that traps the call lets it by
+ * (service/signals.h). Against mistakes, no secret. */
+#define NN_SYS_ACTION_KEY UINT64_C(0x6e6e68616c6b6579)
+
+/* nn_sys_sigaction() - sets a signal's action, also behind a filter that keeps others from it. Either
+ * pointer may be NULL. In a signal handler, too; never made to fail. The key may stay in a register:
+ * outside of handlers, whose registers are dropped, before there is a filter only.
+ * Returns: 0, -EINVAL, -EFAULT. */
+int nn_sys_sigaction(int number, const struct nn_sys_action *action, struct nn_sys_action *ret_old);
+
 /* nn_sys_now_ns() - CLOCK_MONOTONIC. */
 uint64_t nn_sys_now_ns(void);
 

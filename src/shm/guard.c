@@ -94,7 +94,7 @@ static bool range_repair(uintptr_t address)
 static void handler_chain(int number, siginfo_t *info, void *context)
 {
     bool is_fault = info->si_code > 0;
-    struct sigaction action = {.sa_handler = SIG_DFL};
+    const struct nn_sys_action action = {.handler = SIG_DFL};
 
     if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(number, info, context);
@@ -104,7 +104,7 @@ static void handler_chain(int number, siginfo_t *info, void *context)
         before.sa_handler(number);
     } else {
         /* A fault comes again at once; a sent signal has to be sent again. */
-        sigaction(SIGBUS, &action, NULL);
+        nn_sys_sigaction(SIGBUS, &action, NULL);
         if (!is_fault)
             raise(SIGBUS);
     }

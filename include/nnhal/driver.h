@@ -11,8 +11,8 @@
  * Threads: every callback may be called from any number of threads at a time, also
  * on one object. The host calls release() of an object only when no call on it is
  * in progress. A driver's own threads that touch memories leave SIGBUS unblocked:
- * the host uses it to notice a file that became smaller. nnhal-host sees to that for
- * threads of libraries, but for raw system calls.
+ * the host uses it to notice a file that became smaller. The sandbox sees to that, where the
+ * driver runs in one, and keeps SIGSYS for it.
  * Results: callbacks return an enum nnhal_error_status. A driver may explain a
  * failure with services->explain() just before it returns it. The host checks
  * every answer: a status that the callback may not return, a shape that

@@ -3,10 +3,10 @@
  *
  * nnhal_serve() turns the calling process into the service of one driver: it
  * closes the sandbox, loads the driver, listens, and serves until it is
- * terminated (SIGTERM, SIGINT). nnhal-host is this function as a program, and
- * keeps SIGBUS unblocked besides, in threads that libraries of a driver start: in
- * another program a thread that blocks it ends the service when a client shrinks
- * a file that it reads. Link with -lnnhal. */
+ * terminated (SIGTERM, SIGINT). nnhal-host is this function as a program.
+ * SIGBUS and SIGSYS are the service's: in the sandbox no thread blocks them, also by
+ * system calls of its own; without the sandbox a thread that blocks SIGBUS ends the
+ * service when a client shrinks a file that it reads. Link with -lnnhal. */
 #ifndef NNHAL_SERVICE_H
 #define NNHAL_SERVICE_H
 

@@ -4,11 +4,13 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sys.h"
+#include "service/signals.h"
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -229,6 +231,7 @@ static int allow_some(scmp_filter_ctx filter, bool is_alone)
         {"tgkill", 1, {{0, IS(own)}}},
         {"prctl", 1, {{0, IS(PR_SET_NAME)}}},
         {"prctl", 1, {{0, IS(PR_GET_NAME)}}},
+        {"process_vm_readv", 1, {{0, IS(own)}}}, /* signals.c */
         {"clone", 1, {{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD}}},
     };
     int r = limited_allow(filter, calls, NN_N_ELEMENTS(calls));
@@ -245,9 +248,9 @@ static int allow_some(scmp_filter_ctx filter, bool is_alone)
 /* Calls that stay limited where a driver declares them. */
 static bool call_is_limited(const char *name)
 {
-    static const char *const names[] = {"socketpair", "kill",        "tgkill",
-                                        "prlimit64",  "setpriority", "prctl",
-                                        "clone",      "clone3",      "sched_setaffinity"};
+    static const char *const names[] = {
+        "socketpair", "kill",  "tgkill", "prlimit64",         "setpriority",
+        "prctl",      "clone", "clone3", "sched_setaffinity", "process_vm_readv"};
 
     for (size_t i = 0; i < NN_N_ELEMENTS(names); i++)
         if (strcmp(name, names[i]) == 0)
@@ -324,6 +327,24 @@ static int fill_refused(scmp_filter_ctx filter)
     return nn_error_trace(r);
 }
 
+/* Blocking signals and setting an action, which signals.c does; a NULL that it would have to do
+ * nothing for asks only. */
+static int fill_trapped(scmp_filter_ctx filter)
+{
+    static const int ways[] = {SIG_BLOCK, SIG_SETMASK};
+    int r = 0;
+
+    for (size_t i = 0; NN_SIGNALS_ARE_KEPT && r == 0 && i < NN_N_ELEMENTS(ways); i++)
+        r = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(rt_sigprocmask), 2,
+                             (struct scmp_arg_cmp){0, IS(ways[i])},
+                             (struct scmp_arg_cmp){1, SCMP_CMP_NE, 0});
+    if (NN_SIGNALS_ARE_KEPT && r == 0)
+        r = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(rt_sigaction), 2,
+                             (struct scmp_arg_cmp){1, SCMP_CMP_NE, 0},
+                             (struct scmp_arg_cmp){5, SCMP_CMP_NE, NN_SYS_ACTION_KEY});
+    return nn_error_trace(r);
+}
+
 bool nn_seccomp_is_there(void)
 {
     uint32_t action = SECCOMP_RET_ERRNO;
@@ -363,7 +384,11 @@ int nn_seccomp_close(const struct nn_grants *grants, bool is_alone)
     if (r == 0)
         r = fill_refused(refused);
     if (r == 0)
+        r = fill_trapped(refused);
+    if (r == 0)
         r = fill_allowed(allowed, grants, is_alone);
+    if (r == 0)
+        r = nn_signals_keep();
     if (r == 0)
         r = seccomp_load(refused);
     if (r == 0)

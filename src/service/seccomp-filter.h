@@ -5,8 +5,8 @@
  * with EPERM. No socket, no exec, no ptrace, no new process. Limits, CPUs,
  * priority and signals: only of the calling thread (0) and the process, also
  * where a driver declares those calls; in a PID namespace of its own, where no
- * other process can be named, limits, CPUs and priority of each of its threads. For
- * all threads of the process. */
+ * other process can be named, limits, CPUs and priority of each of its threads. What blocks
+ * signals is done for its caller by signals.h. For all threads of the process. */
 #ifndef NN_SERVICE_SECCOMP_FILTER_H
 #define NN_SERVICE_SECCOMP_FILTER_H
 

@@ -1,120 +1,165 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.c - SIGBUS stays the host's, in front of the C library's functions
- *
- * A client that shrinks a file under the service makes the thread that reads it receive SIGBUS,
- * which the guard of shared memory repairs. In a thread that blocks SIGBUS the kernel ends the
- * process instead, and libraries of drivers make threads that block all signals. The program's
- * functions come before the C library's for every object in the process: SIGBUS is not blocked,
- * and its action is changed by libnnhal alone. Others are told that they succeeded, as libraries
- * give up when this fails.
- *
- * A raw system call passes by; then the process ends and is started again. */
-#include <nnhal/service.h>
+#include "service/signals.h"
 
-#include <dlfcn.h>
+#include "base/error.h"
+#include "base/sys.h"
+#include "shm/guard.h"
+
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
 
-#define EXPORTED __attribute__((__visibility__("default")))
+#if NN_SIGNALS_ARE_KEPT
 
-/* The C library's function behind this one. POSIX says that dlsym()'s result can be a
- * function's address. */
-#define NEXT(function, name)                                                                       \
-    do {                                                                                           \
-        void *symbol_ = dlsym(RTLD_NEXT, name);                                                    \
-        memcpy(&(function), &symbol_, sizeof(symbol_));                                            \
-    } while (0)
+#define BIT(number) (UINT64_C(1) << ((number)-1))
+#define KEPT        (BIT(SIGBUS) | BIT(SIGSYS))
 
-typedef int (*mask_function)(int how, const sigset_t *set, sigset_t *ret_old);
-typedef int (*attr_function)(pthread_attr_t *attr, const sigset_t *set);
-typedef int (*action_function)(int number, const struct sigaction *action,
-                               struct sigaction *ret_old);
-typedef __sighandler_t (*signal_function)(int number, __sighandler_t handler);
+enum {
+    FROM_FILTER = 1, /* the kernel's SYS_SECCOMP, which the C library does not name */
+    MASK_BYTES = 8,  /* of a mask of the kernel's; a sigset_t is larger */
+};
 
-static mask_function next_pthread_sigmask, next_sigprocmask;
-static attr_function next_attr_setsigmask;
-static action_function next_sigaction;
-static signal_function next_signal;
-static void *library; /* where libnnhal lies */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* -- the interrupted call ----------------------------------------------------------------------- */
 
-static void find_next(void)
+static uint64_t argument(const ucontext_t *context, unsigned i)
 {
-    int (*const serve)(const struct nnhal_serve_options *) = nnhal_serve;
-    void *address;
-    Dl_info info;
+#ifdef __x86_64__
+    static const int registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10};
 
-    NEXT(next_pthread_sigmask, "pthread_sigmask");
-    NEXT(next_sigprocmask, "sigprocmask");
-    NEXT(next_attr_setsigmask, "pthread_attr_setsigmask_np");
-    NEXT(next_sigaction, "sigaction");
-    NEXT(next_signal, "signal");
-    memcpy(&address, &serve, sizeof(address));
-    if (dladdr(address, &info))
-        library = info.dli_fbase;
+    return (uint64_t)context->uc_mcontext.gregs[registers[i]];
+#else
+    return context->uc_mcontext.regs[i];
+#endif
 }
 
-static bool is_of_library(void *caller)
+static void answer(ucontext_t *context, long r)
 {
-    Dl_info info;
-
-    return library && dladdr(caller, &info) && info.dli_fbase == library;
+#ifdef __x86_64__
+    context->uc_mcontext.gregs[REG_RAX] = r;
+#else
+    context->uc_mcontext.regs[0] = (unsigned long long)r;
+#endif
 }
 
-/* NULL stays NULL: nothing is to be changed then. */
-static const sigset_t *without_sigbus(const sigset_t *set, sigset_t *room)
+/* From where a caller of the kernel says, so that a wrong pointer is its error and not a fault here. */
+static int copy_in(void *to, uint64_t from, size_t n_bytes)
 {
-    if (!set)
-        return NULL;
-    *room = *set;
-    sigdelset(room, SIGBUS);
-    return room;
-}
+    const struct iovec near = {to, n_bytes}, far = {(void *)from, n_bytes};
+    ssize_t n = process_vm_readv(getpid(), &near, 1, &far, 1, 0);
 
-EXPORTED int pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_old)
-{
-    sigset_t room;
-
-    pthread_once(&once, find_next);
-    return next_pthread_sigmask(how, how == SIG_UNBLOCK ? set : without_sigbus(set, &room),
-                                ret_old);
-}
-
-EXPORTED int sigprocmask(int how, const sigset_t *set, sigset_t *ret_old)
-{
-    sigset_t room;
-
-    pthread_once(&once, find_next);
-    return next_sigprocmask(how, how == SIG_UNBLOCK ? set : without_sigbus(set, &room), ret_old);
-}
-
-EXPORTED int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
-{
-    sigset_t room;
-
-    pthread_once(&once, find_next);
-    return next_attr_setsigmask(attr, without_sigbus(set, &room));
-}
-
-EXPORTED int sigaction(int number, const struct sigaction *action, struct sigaction *ret_old)
-{
-    pthread_once(&once, find_next);
-    if (number != SIGBUS || !action || is_of_library(__builtin_return_address(0)))
-        return next_sigaction(number, action, ret_old);
-    if (ret_old) {
-        memset(ret_old, 0, sizeof(*ret_old));
-        ret_old->sa_handler = SIG_DFL;
-    }
+    if (n == (ssize_t)n_bytes)
+        return 0;
+    if (n >= 0 || errno == EFAULT)
+        return -EFAULT;
+    /* A kernel or container without that call: as the C library reads what it is given. */
+    memcpy(to, far.iov_base, n_bytes);
     return 0;
 }
 
-EXPORTED __sighandler_t signal(int number, __sighandler_t handler)
+static long call(long number, int what, const void *set, uint64_t old)
 {
-    pthread_once(&once, find_next);
-    if (number != SIGBUS || is_of_library(__builtin_return_address(0)))
-        return next_signal(number, handler);
-    return SIG_DFL;
+    return syscall(number, what, set, old, MASK_BYTES) < 0 ? -errno : 0;
 }
+
+/* -- the handler: no locks, no allocation; another may come meanwhile ------------------------------ */
+
+/* Blocks or sets. The handler runs with its caller's mask, which is the old one, and returns to the
+ * new one. */
+static long change_mask(ucontext_t *context)
+{
+    int how = (int)argument(context, 0);
+    uint64_t old = argument(context, 2), mask, now;
+    long r = copy_in(&mask, argument(context, 1), sizeof(mask));
+
+    if (r == 0 && old)
+        r = call(SYS_rt_sigprocmask, how, NULL, old);
+    if (r < 0)
+        return r;
+    memcpy(&now, &context->uc_sigmask, sizeof(now));
+    if (how == SIG_BLOCK)
+        mask |= now;
+    mask &= ~KEPT;
+    memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+    return 0;
+}
+
+static long change_action(const ucontext_t *context)
+{
+    int number = (int)argument(context, 0);
+    uint64_t old = argument(context, 2);
+    struct nn_sys_action action;
+    int r = copy_in(&action, argument(context, 1), sizeof(action));
+
+    if (r < 0)
+        return r;
+    if (number == SIGBUS || number == SIGSYS)
+        return call(SYS_rt_sigaction, number, NULL, old);
+    action.mask &= ~KEPT;
+    return nn_sys_sigaction(number, &action, (struct nn_sys_action *)old);
+}
+
+static void on_sigsys(int number, siginfo_t *info, void *interrupted)
+{
+    ucontext_t *context = interrupted;
+    int saved = errno;
+    long r = -ENOSYS; /* a filter of the driver's traps other calls */
+
+    if (info->si_code != FROM_FILTER)
+        return; /* someone sent it */
+    if (info->si_syscall == SYS_rt_sigprocmask || info->si_syscall == SYS_rt_sigaction) {
+        if (argument(context, 3) != MASK_BYTES)
+            r = -EINVAL;
+        else if (info->si_syscall == SYS_rt_sigprocmask)
+            r = change_mask(context);
+        else
+            r = change_action(context);
+    }
+    answer(context, r);
+    errno = saved;
+}
+
+/* -- before the filter ------------------------------------------------------------------------------ */
+
+static void clean_actions(void)
+{
+    struct nn_sys_action action;
+
+    for (int i = 1; i < NSIG; i++)
+        if (nn_sys_sigaction(i, NULL, &action) == 0 && action.mask & KEPT) {
+            action.mask &= ~KEPT;
+            nn_sys_sigaction(i, &action, NULL);
+        }
+}
+
+int nn_signals_keep(void)
+{
+    /* Of the mask nothing is added, not even SIGSYS: see change_mask(). On the alternate stack, where
+     * a thread has one: its own may be small, as those of Go are. */
+    const struct sigaction action = {.sa_sigaction = on_sigsys,
+                                     .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    sigset_t kept;
+    int r = nn_guard_install();
+
+    if (r < 0)
+        return nn_error_trace(r);
+    sigemptyset(&kept);
+    sigaddset(&kept, SIGBUS);
+    sigaddset(&kept, SIGSYS);
+    if (sigaction(SIGSYS, &action, NULL) < 0 || sigprocmask(SIG_UNBLOCK, &kept, NULL) < 0)
+        return nn_error_origin(-errno);
+    clean_actions();
+    return 0;
+}
+
+#else
+
+int nn_signals_keep(void)
+{
+    return 0;
+}
+
+#endif

@@ -4,7 +4,7 @@
  * /dev/zero is declared in libnaughty-driver.sandbox. Preparing any model fails, with a sentence that tells what became of each
  * attempt: "got" or "refused". With the configuration "blocks" it prepares, and reads each
  * execution's inputs in a thread that blocks all signals; with "blocks-raw" by system calls that
- * no library sees. */
+ * no library sees; with "blocks-in-handler" in a handler that all signals wait for. */
 #include "support/capabilities.h"
 
 #include <nnhal/driver.h>
@@ -20,7 +20,20 @@
 #include <unistd.h>
 
 static const struct nnhal_driver_services *services;
-static int blocks_signals, blocks_raw;
+
+static void block_by_library(void);
+static void block_by_calls(void);
+static void read_in_handler(void);
+
+static const struct way {
+    const char *configuration;
+    void (*block)(void); /* before this thread reads */
+} ways[] = {
+    {"blocks", block_by_library},
+    {"blocks-raw", block_by_calls},
+    {"blocks-in-handler", read_in_handler},
+};
+static const struct way *way; /* NULL: it prepares nothing */
 
 static const char *outcome(int fd)
 {
@@ -62,7 +75,7 @@ static uint32_t naughty_prepare(void *device, const struct nnhal_prepare *prepar
     char text[300];
     int n;
 
-    if (blocks_signals) {
+    if (way) {
         *ret_prepared = &services;
         return NNHAL_NONE;
     }
@@ -84,10 +97,17 @@ static void naughty_release(void *prepared)
 {
 }
 
-/* As libraries do that leave signals to the application. */
-static void *read_inputs(void *argument)
+static _Thread_local const struct nnhal_execution *execution;
+
+static void read_inputs(void)
 {
-    const struct nnhal_execution *execution = argument;
+    for (uint32_t i = 0; i < execution->n_inputs; i++)
+        (void)*(const volatile char *)execution->inputs[i].data;
+}
+
+/* As libraries do that leave signals to the application. */
+static void block_by_library(void)
+{
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t all;
 
@@ -96,14 +116,46 @@ static void *read_inputs(void *argument)
     sigprocmask(SIG_BLOCK, &all, NULL);
     sigaction(SIGBUS, &action, NULL);
     signal(SIGBUS, SIG_DFL);
-    if (blocks_raw)
-        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
-    for (uint32_t i = 0; i < execution->n_inputs; i++)
-        (void)*(const volatile char *)execution->inputs[i].data;
+}
+
+/* As runtimes of other languages do. */
+static void block_by_calls(void)
+{
+    static const int numbers[] = {SIGBUS, SIGSYS};
+    uint64_t all = UINT64_MAX, action[4] = {0}; /* the default, as the kernel has it */
+
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof(all));
+    for (int i = 0; i < 2; i++)
+        syscall(SYS_rt_sigaction, numbers[i], action, NULL, sizeof(all));
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+}
+
+static void on_signal(int number)
+{
+    read_inputs();
+}
+
+static void read_in_handler(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigset_t mask;
+
+    sigfillset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+    sigemptyset(&mask);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    raise(SIGUSR1);
+}
+
+static void *block_and_read(void *argument)
+{
+    execution = argument;
+    way->block();
+    read_inputs();
     return NULL;
 }
 
-static uint32_t naughty_execute(void *prepared, struct nnhal_execution *execution)
+static uint32_t naughty_execute(void *prepared, struct nnhal_execution *given)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -113,7 +165,7 @@ static uint32_t naughty_execute(void *prepared, struct nnhal_execution *executio
     sigfillset(&all);
     pthread_attr_init(&attr);
     pthread_attr_setsigmask_np(&attr, &all);
-    r = pthread_create(&thread, &attr, read_inputs, execution);
+    r = pthread_create(&thread, &attr, block_and_read, given);
     pthread_attr_destroy(&attr);
     if (r != 0)
         return NNHAL_GENERAL_FAILURE;
@@ -140,7 +192,8 @@ nnhal_driver_main(const char *configuration)
         .execute = naughty_execute,
     };
 
-    blocks_raw = configuration && strcmp(configuration, "blocks-raw") == 0;
-    blocks_signals = blocks_raw || (configuration && strcmp(configuration, "blocks") == 0);
+    for (size_t i = 0; configuration && i < sizeof(ways) / sizeof(ways[0]); i++)
+        if (strcmp(configuration, ways[i].configuration) == 0)
+            way = &ways[i];
     return &driver;
 }

@@ -13,13 +13,14 @@ static uint32_t padding_operand(struct tfl_builder *b)
                                                   : ANEURALNETWORKS_PADDING_VALID);
 }
 
-/* A bias of zeros for a layer whose file has none. Beside 16 bits it has 64, but for TRANSPOSE_CONV,
- * which TensorFlow Lite computes in 32 bits then. */
+/* A bias of zeros for a layer whose file has none. Beside 16 bits it has 64, but for TRANSPOSE_CONV and
+ * FULLY_CONNECTED, which TensorFlow Lite computes in 32 bits then. */
 static uint32_t zero_bias(struct tfl_builder *b, const struct tfl_tensor *x, uint32_t n)
 {
     const struct tfl_tensor *w = tfl_in(b, 1);
     struct tfl_form form = {.type = ANEURALNETWORKS_TENSOR_FLOAT32, .n_dimensions = 1};
-    bool is_wide = tfl_is_sixteen(x) && b->op->code != TFL_TRANSPOSE_CONV;
+    bool is_wide = tfl_is_sixteen(x) && b->op->code != TFL_TRANSPOSE_CONV &&
+                   b->op->code != TFL_FULLY_CONNECTED;
     size_t n_bytes = (size_t)n * (is_wide ? sizeof(int64_t) : sizeof(int32_t));
     void *zeros = tfl_keep(b, n_bytes);
 

@@ -96,8 +96,9 @@ def convolutions(net, image):
 
 
 def dense(net, image, scale):
-    for activation, bias in zip(ACTIVATIONS, ("INT64", "INT32", None, "INT64")):
-        weights, units = net.scale(0.005, 0.1), 5 if bias else 3
+    for activation, bias in (("NONE", "INT64"), ("RELU", "INT32"), ("NONE", None), ("RELU_N1_TO_1", None),
+                             ("RELU6", "INT64")):
+        weights, units = net.scale(0.005, 0.1), 5
         inputs = [image, net.weights([units, 20], weights), -1]
         if bias:
             inputs[2] = net.tensor([units], bias, scale * weights,

@@ -274,11 +274,26 @@ static void map_gather(struct tfl_builder *b)
              tfl_i32(b, b->op->options.axis), tfl_input(b, 1));
 }
 
+/* Of equal values NNAPI puts the last first, and TensorFlow Lite the first: each row is reversed, and
+ * places are counted from its end. */
 static void map_topk(struct tfl_builder *b)
 {
-    tfl_add(b, ANEURALNETWORKS_TOPK_V2,
-            (const uint32_t[]){tfl_input(b, 0), tfl_i32(b, one_value(b, 1))}, 2,
-            (const uint32_t[]){tfl_output(b, 0), tfl_output(b, 1)}, 2);
+    struct tfl_form form;
+    int32_t axis, last;
+    uint32_t reversed, places;
+
+    tfl_need(b, tfl_in(b, 0) && tfl_out(b, 1), "no input or output");
+    form = tfl_form_of(b, tfl_in(b, 0));
+    axis = (int32_t)form.n_dimensions - 1;
+    last = (int32_t)form.dimensions[axis] - 1;
+    reversed = tfl_temporary(b, &form);
+    form = tfl_form_of(b, tfl_out(b, 1));
+    places = tfl_temporary(b, &form);
+    tfl_add1(b, ANEURALNETWORKS_REVERSE, reversed, tfl_input(b, 0), tfl_i32s(b, &axis, 1));
+    tfl_add(b, ANEURALNETWORKS_TOPK_V2, (const uint32_t[]){reversed, tfl_i32(b, one_value(b, 1))},
+            2, (const uint32_t[]){tfl_output(b, 0), places}, 2);
+    tfl_add1(b, tfl_operation_on(b, tfl_out(b, 1), ANEURALNETWORKS_SUB), tfl_output(b, 1),
+             tfl_i32s(b, &last, 1), places, tfl_i32(b, ANEURALNETWORKS_FUSED_NONE));
 }
 
 static void map_fill(struct tfl_builder *b)

@@ -221,6 +221,9 @@ static void map_arithmetic(struct tfl_builder *b)
     };
     uint32_t x = tfl_input(b, 0), y = tfl_input(b, 1);
 
+    /* TensorFlow Lite rounds towards 0, and fails where the divisor is 0. */
+    tfl_need(b, b->op->code != TFL_DIV || !tfl_in(b, 0) || tfl_in(b, 0)->type != TFL_INT32,
+             "of integers, whose quotients NNAPI rounds down");
     tfl_need(b, !is_shifted(b), "16 bits with scales that are powers of two");
     tfl_need(b, !has_channels(tfl_in(b, 0)) && !has_channels(tfl_in(b, 1)),
              "of codes with a scale for each channel");

@@ -15,8 +15,10 @@ static void map_floor_mod(struct tfl_builder *b)
              tfl_input(b, 0), tfl_input(b, 1));
 }
 
+/* A scalar has no dimension in TensorFlow Lite, and one in NNAPI. */
 static void map_shape(struct tfl_builder *b)
 {
+    tfl_need(b, tfl_in(b, 0) && tfl_in(b, 0)->n_dimensions, "of a scalar");
     tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_SHAPE), tfl_output(b, 0), tfl_input(b, 0));
 }
 

@@ -175,6 +175,8 @@ static void map_split_v(struct tfl_builder *b)
         const struct tfl_tensor *y = tfl_out(b, i);
 
         tfl_need(b, y && y->n_dimensions == x->n_dimensions, "output %u", i);
+        tfl_need(b, y->dimensions[axis] <= x->dimensions[axis] - (uint32_t)begin[axis],
+                 "output %u goes beyond the input", i);
         for (uint32_t k = 0; k < x->n_dimensions; k++)
             size[k] = (int32_t)y->dimensions[k];
         tfl_add1(b, ANEURALNETWORKS_SLICE, tfl_output(b, i), tfl_input(b, 0),
@@ -206,6 +208,7 @@ static void map_strided_slice(struct tfl_builder *b)
     for (uint32_t i = 0; i < n; i++) {
         if (!(o->shrink_axis_mask >> i & 1))
             continue;
+        tfl_need(b, begin[i] < INT32_MAX, "an axis begins at %d", begin[i]);
         end[i] = begin[i] + 1;
         end_mask = begin[i] == -1 ? end_mask | 1 << i : end_mask & ~(1 << i);
     }

@@ -88,6 +88,25 @@ TEST(an_operation_that_cannot_be_mapped_is_named)
 }
 TEST_END
 
+/* NNAPI computes them otherwise than TensorFlow Lite, or they count beyond 32 bits. */
+TEST(operators_that_mean_something_else_are_refused)
+{
+    static const struct {
+        const char *model, *says;
+    } cases[] = {
+        {"refused-quotient", "operation 0 (DIV): of integers, whose quotients NNAPI rounds down"},
+        {"refused-scalar", "operation 0 (SHAPE): of a scalar"},
+        {"refused-slice", "operation 0 (STRIDED_SLICE): an axis begins at 2147483647"},
+        {"refused-split", "operation 0 (SPLIT_V): output 1 goes beyond the input"}};
+    struct nnhal_tflite *model;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(load_model(made_path(cases[i].model), &model), -ENOTSUP);
+        ck_assert_str_eq(message, cases[i].says);
+    }
+}
+TEST_END
+
 /* They would give other codes than TensorFlow Lite. */
 TEST(scales_and_cells_that_cannot_be_exact_are_refused)
 {
@@ -460,6 +479,7 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            inputs_and_outputs_are_described, what_is_no_file_is_refused,
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named,
+           operators_that_mean_something_else_are_refused,
            scales_and_cells_that_cannot_be_exact_are_refused, damaged_contents_are_named,
            files_that_ask_for_too_much_are_refused,
            complex_numbers_are_refused_where_they_mean_something_else, composed_operations_compute,

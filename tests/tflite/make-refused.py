@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes .tflite files of one operator, which NNAPI computes otherwise than TensorFlow Lite or which asks for
+too much.
+
+    make-refused.py FLATC MODEL_SCHEMA FOLDER
+
+FOLDER/refused-NAME.tflite is refused by the loader, each for a reason of its own.
+"""
+
+import sys
+
+import net as network
+
+MOST = 2**31 - 1
+OPERATORS = {"DIV": (42, 1), "STRIDED_SLICE": (45, 1), "SHAPE": (77, 1), "SPLIT_V": (102, 1)}
+
+
+def quotient(net):
+    net.inputs = [net.tensor([4], "INT32") for _ in range(2)]
+    net.add("DIV", net.inputs, [net.tensor([4], "INT32")], "Div")
+
+
+def scalar(net):
+    net.inputs = [net.tensor([], "FLOAT32")]
+    net.add("SHAPE", net.inputs, [net.tensor([0], "INT32")], "Shape", out_type="INT32")
+
+
+def slice_(net):
+    net.inputs = [net.tensor([4], "FLOAT32")]
+    net.add("STRIDED_SLICE", net.inputs + [net.integers(n) for n in (MOST, MOST, 1)], [net.tensor([], "FLOAT32")],
+            "StridedSlice", shrink_axis_mask=1)
+
+
+def split(net):
+    net.inputs = [net.tensor([MOST], "INT8", 0.5)]
+    net.add("SPLIT_V", net.inputs + [net.integers(MOST, MOST), net.tensor([], "INT32", values=[0])],
+            [net.tensor([MOST], "INT8", 0.5) for _ in range(2)], "SplitV", num_splits=2)
+
+
+def main(flatc, schema, folder):
+    for name, fill in (("quotient", quotient), ("scalar", scalar), ("slice", slice_),
+                       ("split", split)):
+        net = network.Net(OPERATORS)
+        fill(net)
+        net.write(flatc, schema, folder, f"refused-{name}")
+
+
+main(*sys.argv[1:])

@@ -97,7 +97,7 @@ static void map_lstm(struct tfl_builder *b)
     n += lstm_settings(b, inputs + n);
     n += lstm_norms(b, inputs + n);
     scratch = tfl_form_of(b, cell);
-    scratch.dimensions[1] *= tfl_in(b, 1) ? 4 : 3;
+    tfl_multiply(b, &scratch.dimensions[1], tfl_in(b, 1) ? 4 : 3);
     outputs[0] = tfl_temporary(b, &scratch);
     outputs[1] = tfl_next_state(b, LSTM_STATE);
     outputs[2] = tfl_next_state(b, LSTM_CELL);

@@ -43,11 +43,22 @@ static uint32_t bias_operand(struct tfl_builder *b, uint32_t i, const struct tfl
     return tfl_is_sixteen(x) ? tfl_wide(b, i) : tfl_input(b, i);
 }
 
-/* Filters of one channel, which have a scale for each channel as well. */
-static bool has_one_channel(const struct tfl_tensor *w)
+/* Filters of one channel, whose scale is said to be that channel's. */
+static bool has_one_channel(const struct tfl_builder *b, const struct tfl_tensor *w)
 {
-    return w && w->data && w->type == TFL_INT8 && w->n_scales == 1 && !w->zero_point &&
-           w->n_dimensions == 4 && w->dimensions[w->quantized_dimension] == 1;
+    uint32_t channels = b->op->code == TFL_DEPTHWISE_CONV_2D ? 3 : 0;
+
+    return w && w->data && w->type == TFL_INT8 && w->n_scales == 1 && w->n_dimensions == 4 &&
+           w->quantized_dimension == channels && w->dimensions[channels] == 1;
+}
+
+/* TensorFlow Lite takes such weights as if their zero point was 0, but for FULLY_CONNECTED of 8 bits. */
+static bool ignores_zero_point(const struct tfl_builder *b, const struct tfl_tensor *x)
+{
+    const struct tfl_tensor *w = tfl_in(b, 1);
+
+    return w && w->type == TFL_INT8 && w->zero_point &&
+           (b->op->code != TFL_FULLY_CONNECTED || tfl_is_float(x));
 }
 
 /* Filters of a layer on x: of float models some are stored as int8 or float16; beside 16 bits those
@@ -58,9 +69,11 @@ static uint32_t weights_operand(struct tfl_builder *b, const struct tfl_tensor *
 
     if (is_hybrid && tfl_in(b, 1)->n_scales != 1)
         tfl_fail(b, -ENOTSUP, "float32 data with 8-bit weights that have a scale per channel");
+    if (ignores_zero_point(b, x))
+        tfl_fail(b, -ENOTSUP, "int8 weights with a zero point");
     if (tfl_is_sixteen(x) && tfl_in(b, 1)->n_scales == 1)
         return tfl_symmetric(b, 1);
-    if (!is_hybrid && has_one_channel(tfl_in(b, 1)))
+    if (!is_hybrid && has_one_channel(b, tfl_in(b, 1)))
         return tfl_per_channel(b, 1);
     return is_hybrid ? tfl_float_of(b, 1) : tfl_input(b, 1);
 }

@@ -13,7 +13,7 @@ import sys
 import net as network
 
 MOST = 2**31 - 1
-OPERATORS = {"DIV": (42, 1), "STRIDED_SLICE": (45, 1), "SHAPE": (77, 1), "SPLIT_V": (102, 1)}
+OPERATORS = {"DEPTHWISE_CONV_2D": (4, 3), "DIV": (42, 1), "STRIDED_SLICE": (45, 1), "SHAPE": (77, 1), "SPLIT_V": (102, 1)}
 
 
 def quotient(net):
@@ -24,6 +24,14 @@ def quotient(net):
 def scalar(net):
     net.inputs = [net.tensor([], "FLOAT32")]
     net.add("SHAPE", net.inputs, [net.tensor([0], "INT32")], "Shape", out_type="INT32")
+
+
+def weights(net):
+    net.inputs = [net.tensor([1, 4, 4, 2], "INT8", 0.1)]
+    filters = net.tensor([1, 1, 1, 2], "INT8", 0.5, 3, values=[1, 2], zero_point=7)
+    bias = net.tensor([2], "INT32", 0.05, values=[0, 0])
+    net.add("DEPTHWISE_CONV_2D", [net.inputs[0], filters, bias], [net.tensor([1, 4, 4, 2], "INT8", 0.1)],
+            "DepthwiseConv2D", depth_multiplier=1, stride_w=1, stride_h=1)
 
 
 def slice_(net):
@@ -39,7 +47,7 @@ def split(net):
 
 
 def main(flatc, schema, folder):
-    for name, fill in (("quotient", quotient), ("scalar", scalar), ("slice", slice_),
+    for name, fill in (("quotient", quotient), ("scalar", scalar), ("weights", weights), ("slice", slice_),
                        ("split", split)):
         net = network.Net(OPERATORS)
         fill(net)

@@ -96,6 +96,7 @@ TEST(operators_that_mean_something_else_are_refused)
     } cases[] = {
         {"refused-quotient", "operation 0 (DIV): of integers, whose quotients NNAPI rounds down"},
         {"refused-scalar", "operation 0 (SHAPE): of a scalar"},
+        {"refused-weights", "operation 0 (DEPTHWISE_CONV_2D): int8 weights with a zero point"},
         {"refused-slice", "operation 0 (STRIDED_SLICE): an axis begins at 2147483647"},
         {"refused-split", "operation 0 (SPLIT_V): output 1 goes beyond the input"}};
     struct nnhal_tflite *model;

@@ -113,11 +113,6 @@ static bool has_eight_bits(const struct tfl_tensor *tensor)
     return tfl_is_quantized(tensor) && !tfl_is_sixteen(tensor);
 }
 
-static bool same_quant(const struct tfl_tensor *x, const struct tfl_tensor *y)
-{
-    return tfl_scale_of(x) == tfl_scale_of(y) && x->zero_point == y->zero_point;
-}
-
 /* Input 1 with the scale and zero point of input 0, and its own codes. */
 static uint32_t relabelled_input(struct tfl_builder *b)
 {
@@ -140,11 +135,10 @@ static void map_extreme(struct tfl_builder *b)
     const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_in(b, 1);
     int32_t type = b->op->code == TFL_MAXIMUM ? ANEURALNETWORKS_MAXIMUM : ANEURALNETWORKS_MINIMUM;
 
-    if (!has_eight_bits(x) || !has_eight_bits(y) || x->type != y->type || y->n_scales != 1 ||
-        same_quant(x, y))
-        map_same(b);
-    else
+    if (has_eight_bits(x) && tfl_is_relabelled(y, x))
         tfl_add1(b, type, tfl_output(b, 0), tfl_input(b, 0), relabelled_input(b));
+    else
+        map_same(b);
 }
 
 /* NNAPI's result has the input's scale and zero point. */
@@ -156,11 +150,11 @@ static void map_relu(struct tfl_builder *b)
                                               : ANEURALNETWORKS_FUSED_RELU1;
 
     tfl_need(b, x && y, "no input or output");
-    if (!has_eight_bits(x) || same_quant(x, y))
-        map_same(b);
-    else
+    if (has_eight_bits(x) && tfl_is_relabelled(x, y))
         tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_RELU), tfl_output(b, 0),
                  tfl_input(b, 0), tfl_i32(b, code));
+    else
+        map_same(b);
 }
 
 /* Of 8 bits NNAPI has one scale and zero point; of 16 the device judges. */

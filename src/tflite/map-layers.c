@@ -193,9 +193,8 @@ static void map_fully_connected(struct tfl_builder *b)
 {
     const struct tfl_tensor *x = tfl_in(b, 0), *w = tfl_in(b, 1), *y = tfl_out(b, 0);
     int32_t type = tfl_operation_on(b, x, ANEURALNETWORKS_FULLY_CONNECTED);
-    uint32_t inputs[4], result, n_rows = 1;
+    uint32_t inputs[4], flat, shape, n_rows = 1;
     struct tfl_form form;
-    int32_t shape[TFL_MAX_RANK];
 
     tfl_need(b, w && y && w->n_dimensions == 2, "the weights' rank is not 2");
     tfl_need(b, !b->op->options.is_shuffled, "shuffled weights");
@@ -209,22 +208,15 @@ static void map_fully_connected(struct tfl_builder *b)
         return;
     }
     form = tfl_form_of(b, y);
-    for (uint32_t i = 0; i < form.n_dimensions; i++) {
-        shape[i] = (int32_t)form.dimensions[i];
-        if (i + 1 < form.n_dimensions)
-            tfl_multiply(b, &n_rows, form.dimensions[i]);
-    }
-    result = tfl_i32s(b, shape, form.n_dimensions);
+    shape = tfl_shape(b, &form);
+    for (uint32_t i = 0; i + 1 < form.n_dimensions; i++)
+        tfl_multiply(b, &n_rows, form.dimensions[i]);
     form.n_dimensions = 2;
     form.dimensions[0] = n_rows;
     form.dimensions[1] = w->dimensions[0];
-    {
-        uint32_t flat = tfl_temporary(b, &form);
-
-        tfl_add(b, type, inputs, 4, &flat, 1);
-        tfl_add1(b, tfl_operation_on(b, y, ANEURALNETWORKS_RESHAPE), tfl_output(b, 0), flat,
-                 result);
-    }
+    flat = tfl_temporary(b, &form);
+    tfl_add(b, type, inputs, 4, &flat, 1);
+    tfl_add1(b, tfl_operation_on(b, y, ANEURALNETWORKS_RESHAPE), tfl_output(b, 0), flat, shape);
 }
 
 static void map_batch_matmul(struct tfl_builder *b)

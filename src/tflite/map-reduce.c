@@ -5,11 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-static bool same_scale(const struct tfl_tensor *x, const struct tfl_tensor *y)
-{
-    return x->scale == y->scale && x->zero_point == y->zero_point;
-}
-
 /* The axes as a list; a lone one is stored without a dimension. */
 static uint32_t axes_operand(struct tfl_builder *b)
 {
@@ -155,7 +150,7 @@ static void map_mean(struct tfl_builder *b)
     uint32_t mean;
 
     tfl_need(b, x && y, "no input or output");
-    if (!tfl_is_quantized(x) || same_scale(x, y)) {
+    if (!tfl_is_relabelled(x, y)) {
         form = tfl_form_of(b, x);
         reduce(b, ANEURALNETWORKS_MEAN, tfl_output(b, 0), tfl_input(b, 0), &form);
         return;

@@ -42,6 +42,7 @@ static uint32_t lstm_settings(struct tfl_builder *b, uint32_t *inputs)
     return 3;
 }
 
+/* NNAPI's LSTM has a form without. */
 static uint32_t lstm_norms(struct tfl_builder *b, uint32_t *inputs)
 {
     if (b->op->n_inputs < LSTM_INPUTS + LSTM_NORMS)
@@ -67,7 +68,8 @@ static void map_sequence_lstm(struct tfl_builder *b)
     float_inputs(b, inputs, 0, LSTM_INPUTS);
     n += lstm_settings(b, inputs + n);
     inputs[n++] = tfl_bool(b, b->op->options.time_major);
-    n += lstm_norms(b, inputs + n);
+    float_inputs(b, inputs + n, LSTM_INPUTS, LSTM_NORMS); /* omitted where the file has none */
+    n += LSTM_NORMS;
     outputs[0] = tfl_output(b, 0);
     if (b->keeps_states) {
         outputs[1] = tfl_next_state(b, LSTM_STATE);

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes .tflite files of LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM with activations of 8 bits.
+"""Makes .tflite files of LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM, with activations of 8 bits and of reals.
 
     make-lstm.py FLATC MODEL_SCHEMA FOLDER
 
 FOLDER/lstm.tflite has cells in each of their forms, side by side on three sequences and a single step: coupled
 or not, with peepholes, with layer normalization, with a projection and clips, by time or by batch. What they
 give can be compared bit by bit. Weights, biases and scales are random, and always the same. FOLDER/lstm-bare.tflite
-lacks what a cell counts in.
+lacks what a cell counts in. FOLDER/lstm-real.tflite has sequences and a step of reals, as converters of old wrote them: no
+input is listed for a normalization.
 """
 
 import itertools
@@ -115,8 +116,27 @@ def make_taken():
     return net
 
 
+def make_real():
+    net, size = network.Net(OPERATORS), 4
+
+    def reals(*shape):
+        n = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        return net.tensor(list(shape), "FLOAT32", values=[net.rng.uniform(-1, 1) for _ in range(n)])
+    for shape, options in (([2, N_INPUTS], {}), ([3, 2, N_INPUTS], {"time_major": True}), ([2, 3, N_INPUTS], {})):
+        name, kind = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "UnidirectionalSequenceLSTM") if shape[2:] else ("LSTM", "LSTM")
+        data, states = net.tensor(shape, "FLOAT32"), [net.tensor([2, size], "FLOAT32") for _ in range(2)]
+        for state in states:
+            net.tensors[state]["is_variable"] = True
+        net.inputs.append(data)
+        net.add(name, [data] + [reals(size, N_INPUTS) for _ in range(GATES)] + [reals(size, size) for _ in range(GATES)]
+                + [-1] * 3 + [reals(size) for _ in range(GATES)] + [-1] * 2 + states,
+                [net.tensor(shape[:-1] + [size], "FLOAT32")], kind, fused_activation_function="TANH", **options)
+    return net
+
+
 def main(flatc, schema, folder):
     make_taken().write(flatc, schema, folder, "lstm")
+    make_real().write(flatc, schema, folder, "lstm-real")
     bare = network.Net(OPERATORS)
     Cell(bare, Sequence(bare, 1, 2, True)).add()
     del bare.operators[0]["intermediates"]

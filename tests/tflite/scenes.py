@@ -324,6 +324,13 @@ def lstm(way):
                                                for n in (60, 60, 1500, 15)], exact)
 
 
+def lstm_real(way):
+    """Cells of reals whose files list no normalization, from run to run, too."""
+    rng = random.Random(5)
+    compare_made(way, "lstm-real", 3, lambda run: [
+        struct.pack(f"{n}f", *(rng.uniform(-2, 2) for _ in range(n))) for n in (10, 30, 30)], close)
+
+
 def scales(way):
     """Outputs of 8 bits with scales that NNAPI's operations do not have, and constants with one for each
     channel."""
@@ -448,7 +455,7 @@ def twice(way):
 
 
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
-               "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm,
+               "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm, "lstm-real": lstm_real,
                "group-norm": group_norm, "ranks": ranks, "sixteen": sixteen, "scales": scales,
                "sixteen-refused": sixteen_refused, "states": states, "twice": twice}
 OF_SHARED = {"resize", "states"}  # with models of $NNHAL_SHARED

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader.h - a .tflite file as a graph
  *
- * The one place that knows FlatBuffers. The file is read into private memory,
+ * The one place that knows the format (schema.fbs). The file is read into private memory,
  * checked whole by FlatBuffers' verifier, and then described by the structs of
  * graph.h, which borrow from the file's bytes. Constants lie in the file, but for those that are
  * sparse there: these are made dense, and what DENSIFY makes of them is a constant, too. A composite,

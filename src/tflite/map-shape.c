@@ -316,9 +316,22 @@ static void map_fill(struct tfl_builder *b)
     tfl_add1(b, ANEURALNETWORKS_FILL, tfl_output(b, 0), list_input(b, 0), tfl_i32(b, integer));
 }
 
+/* NNAPI counts the axis from the front. */
+static uint32_t axis_from_front(struct tfl_builder *b, uint32_t i)
+{
+    int32_t axis;
+
+    if (tfl_in(b, i) && !tfl_in(b, i)->data)
+        return tfl_input(b, i);
+    axis = one_value(b, i);
+    if (axis < 0 && tfl_in(b, 0))
+        axis += (int32_t)tfl_in(b, 0)->n_dimensions;
+    return tfl_i32s(b, &axis, 1);
+}
+
 static void map_reverse(struct tfl_builder *b)
 {
-    tfl_add1(b, ANEURALNETWORKS_REVERSE, tfl_output(b, 0), tfl_input(b, 0), list_input(b, 1));
+    tfl_add1(b, ANEURALNETWORKS_REVERSE, tfl_output(b, 0), tfl_input(b, 0), axis_from_front(b, 1));
 }
 
 static void map_embedding(struct tfl_builder *b)

@@ -96,7 +96,8 @@ def moves(image):
               [made([1, 3, 2, 3])], "StridedSlice")
     image.add("SPLIT", [integers(1)] + x, [made([1, 2, 5, 4]) for _ in range(3)], "Split", num_splits=3)
     image.add("TILE", x + [integers(1, 2, 1, 1)], [made([1, 12, 5, 4])], "Tile")
-    image.add("REVERSE_V2", x + [integers(1)], [made(IMAGE)], "ReverseV2")
+    for axis in (1, -1):
+        image.add("REVERSE_V2", x + [integers(axis)], [made(IMAGE)], "ReverseV2")
     image.add("DEPTH_TO_SPACE", x, [made([1, 12, 10, 1])], "DepthToSpace", block_size=2)
     padding = image.net.tensor([4, 2], "INT32", values=[0, 0, 1, 2, 3, 0, 0, 1])
     image.add("PAD", x + [padding], [made([1, 9, 8, 5], zero_point=image.zero_point)], "Pad")

@@ -335,7 +335,7 @@ def scales(way):
     """Outputs of 8 bits with scales that NNAPI's operations do not have, and constants with one for each
     channel."""
     rng = random.Random(4)
-    compare_made(way, "scales", 152, lambda run: [bytes(rng.randrange(256) for _ in range(120)) for _ in range(4)] + [
+    compare_made(way, "scales", 154, lambda run: [bytes(rng.randrange(256) for _ in range(120)) for _ in range(4)] + [
         struct.pack("24f", *(rng.uniform(-3, 3) for _ in range(24)))], exact)
 
 

@@ -2,16 +2,16 @@
 /* LOGISTIC, TANH and SOFTMAX of 16-bit activations, plain C, by tables between whose entries is
  * interpolated.
  *
- * As TensorFlow Lite's reference_integer_ops::Logistic and Tanh, whose table is of the logistic
- * function in steps of 1/24, and SoftmaxInt16, which has one of e^x in [-10, 0] and one of
- * 1 / (1 + x) in [0, 1]. Inputs with 12 or 11 bits of fraction are what gemmlowp's functions take
- * (fixed16.h). An entry is moved by half of what the function's middle between it and the next one is
- * away from theirs. */
+ * As TensorFlow Lite's reference_integer_ops::Logistic and Tanh (smooth.h), and SoftmaxInt16, which has
+ * one table of e^x in [-10, 0] and one of 1 / (1 + x) in [0, 1]: an entry is moved by half of what the
+ * function's middle between it and the next one is away from theirs. Inputs with 12 or 11 bits of
+ * fraction are what gemmlowp's functions take (fixed16.h). */
 #include "drivers/cpu/kernels/common/broadcast.h"
 #include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/common/vector.h"
 #include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 #include "drivers/cpu/kernels/sixteen/sixteen.h"
+#include "drivers/cpu/kernels/sixteen/smooth.h"
 #include "model/operands.h"
 
 #include <errno.h>
@@ -19,46 +19,23 @@
 
 /* ---- LOGISTIC, TANH ---- */
 
-enum { N_LOGISTIC = 256 };
-
-/* By gemmlowp's function if multiplier is 0: TANH's codes are shifted to the left before. */
-struct smooth_params {
-    int32_t multiplier;
-    int32_t shift;
-};
-
-static double logistic_at(double step)
-{
-    return 65536.0 / (1.0 + exp(-step / 24.0));
-}
-
-static void fill_logistic(uint16_t table[N_LOGISTIC])
-{
-    for (int i = 0; i + 1 < N_LOGISTIC; i++) {
-        double here = logistic_at(i), between = (here + logistic_at(i + 1)) / 2.0;
-
-        table[i] = (uint16_t)round(here + (logistic_at(i + 0.5) - between) / 2.0);
-    }
-    table[N_LOGISTIC - 1] = UINT16_MAX;
-}
-
 /* TensorFlow Lite takes a scale for a power of two within a thousandth of its logarithm. */
 static bool is_power(float scale, int exponent)
 {
     return fabs(log2((double)scale) - exponent) < 1e-3;
 }
 
-/* Codes are brought to steps of 1 / (3 * 4096): 512 of them are one of the table. */
+/* With a multiplier of 0 by gemmlowp's function: TANH's codes are shifted to the left before. */
 static int lower_smooth(struct nn_lower *lower, bool is_tanh)
 {
-    struct smooth_params *params = lower->params;
+    struct nn_smooth *params = lower->params;
     float scale = lower->inputs[0].scale;
     double multiplier = (double)scale * 4096.0 * 3.0;
-    uint16_t *table = nn_lower_weights(lower, N_LOGISTIC * sizeof(*table));
+    uint16_t *table = nn_lower_weights(lower, NN_SMOOTH_N * sizeof(*table));
 
     if (!table)
         return -ENOMEM;
-    fill_logistic(table);
+    nn_smooth_fill(table);
     if (is_power(scale, -12))
         return 0;
     if (is_tanh && is_power(scale, -11)) {
@@ -81,61 +58,27 @@ static int lower_tanh(struct nn_lower *lower)
     return lower_smooth(lower, true);
 }
 
-/* Params of a step are what lower() makes of scales again: multipliers below 2^16, shifts to 31. */
-static inline int32_t rescale(int32_t code, const struct smooth_params *params)
-{
-    uint32_t half = params->shift ? 1u << ((params->shift - 1) & 31) : 0;
-
-    return (int32_t)((uint32_t)code * (uint32_t)params->multiplier + half) >> (params->shift & 31);
-}
-
-/* The table's value at a magnitude, in 2^bits parts of an entry; the last one for what is beyond. */
-static inline uint32_t interpolate(const uint16_t *table, uint32_t magnitude, int bits,
-                                   uint32_t last)
-{
-    uint32_t at = magnitude >> bits, part = magnitude & ((1u << bits) - 1);
-
-    if (at >= N_LOGISTIC - 1)
-        return last;
-    return ((uint32_t)table[at] << bits) + part * ((uint32_t)table[at + 1] - table[at]);
-}
-
-static int16_t logistic(const uint16_t *table, int32_t x)
-{
-    uint32_t y = interpolate(table, (uint32_t)(x < 0 ? -(int64_t)x : x), 9, 0x7fffu << 10);
-
-    return (int16_t)((x >= 0 ? y + 512 : (1u << 25) - y + 511) >> 10);
-}
-
-/* tanh x = 2 logistic(2x) - 1 */
-static int16_t tangent(const uint16_t *table, int32_t x)
-{
-    int32_t y = (int32_t)interpolate(table, (uint32_t)(x < 0 ? -(int64_t)x : x), 8, 0xffffu << 8);
-
-    return (int16_t)((x >= 0 ? y - (1 << 23) + 128 : (1 << 23) - y + 127) >> 8);
-}
-
 static void logistic_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    const struct smooth_params *params = args->params;
+    const struct nn_smooth *params = args->params;
     const uint16_t *table = (const uint16_t *)(const void *)args->weights;
     const int16_t *in = (const int16_t *)args->inputs[0].data + row->in0;
     int16_t *out = (int16_t *)args->outputs[0].data + row->out;
 
     for (size_t i = 0; i < row->n; i++)
-        out[i] = params->multiplier ? logistic(table, rescale(in[i], params))
+        out[i] = params->multiplier ? nn_smooth_logistic(table, nn_smooth_rescale(in[i], *params))
                                     : nn_logistic16(in[i]);
 }
 
 static void tanh_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    const struct smooth_params *params = args->params;
+    const struct nn_smooth *params = args->params;
     const uint16_t *table = (const uint16_t *)(const void *)args->weights;
     const int16_t *in = (const int16_t *)args->inputs[0].data + row->in0;
     int16_t *out = (int16_t *)args->outputs[0].data + row->out;
 
     for (size_t i = 0; i < row->n; i++)
-        out[i] = params->multiplier ? tangent(table, rescale(in[i], params))
+        out[i] = params->multiplier ? nn_smooth_tanh(table, nn_smooth_rescale(in[i], *params))
                                     : nn_tanh16(nn_shl16(in[i], params->shift & 1), 3);
 }
 
@@ -243,12 +186,11 @@ static int nn_softmax_z16__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_ROW("logistic_z16__c", LOGISTIC), .in0 = NN_T_Z16,
-     .params_bytes = sizeof(struct smooth_params), .weights_bytes = N_LOGISTIC * sizeof(uint16_t),
-     .in_place = 1, .is_elementwise = 1, .lower = lower_logistic, .walk = nn_rows_run,
-     .row = logistic_row, .element_cost = 64},
-    {NN_ROW("tanh_z16__c", TANH), .in0 = NN_T_Z16, .params_bytes = sizeof(struct smooth_params),
-     .weights_bytes = N_LOGISTIC * sizeof(uint16_t), .in_place = 1, .is_elementwise = 1,
+    {NN_ROW("logistic_z16__c", LOGISTIC), .in0 = NN_T_Z16, .params_bytes = sizeof(struct nn_smooth),
+     .weights_bytes = NN_SMOOTH_N * sizeof(uint16_t), .in_place = 1, .is_elementwise = 1,
+     .lower = lower_logistic, .walk = nn_rows_run, .row = logistic_row, .element_cost = 64},
+    {NN_ROW("tanh_z16__c", TANH), .in0 = NN_T_Z16, .params_bytes = sizeof(struct nn_smooth),
+     .weights_bytes = NN_SMOOTH_N * sizeof(uint16_t), .in_place = 1, .is_elementwise = 1,
      .lower = lower_tanh, .walk = nn_rows_run, .row = tanh_row, .element_cost = 64},
     {NN_ROW("softmax_z16__c", SOFTMAX), .in0 = NN_T_Z16,
      .params_bytes = sizeof(struct nn_multiplier), .weights_bytes = sizeof(struct softmax_tables),

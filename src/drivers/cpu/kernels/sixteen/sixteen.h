@@ -9,6 +9,7 @@
 #define NN_CPU_KERNELS_SIXTEEN_H
 
 #include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "drivers/cpu/kernels/kernel.h"
 
 #define NN_T_Z16 NN_T(TENSOR_QUANT16_SYMM)
@@ -48,6 +49,32 @@ static inline int32_t nn_sixteen_scale(int64_t sum, struct nn_multiplier m,
     if (rounding == NN_ROUNDING_ONCE)
         return nn_sixteen_shift((uint64_t)((int64_t)narrow * m.mantissa), 31u - (uint32_t)m.shift);
     return nn_multiplier_apply(narrow, m);
+}
+
+/* So many products, of 23 bits with their sign, fit a sum of 32 bits. */
+enum { NN_SIXTEEN_PIECE = 256 };
+
+/* nn_sixteen_dot() - the sum of n products. */
+static inline int64_t nn_sixteen_dot(const int16_t *a, const int8_t *b, size_t n)
+{
+    int64_t sum = 0;
+
+    for (size_t at = 0, end; at < n; at = end) {
+        int32_t piece = 0;
+
+        end = nn_min_size(n, at + NN_SIXTEEN_PIECE);
+        for (size_t i = at; i < end; i++)
+            piece += a[i] * b[i];
+        sum += piece;
+    }
+    return sum;
+}
+
+/* nn_sixteen_bias() - element i of a bias of 32 or 64 bits. */
+static inline int64_t nn_sixteen_bias(const struct nn_tensor *bias, size_t i)
+{
+    return bias->type == NNHAL_TENSOR_INT32 ? ((const int32_t *)bias->data)[i]
+                                            : ((const int64_t *)bias->data)[i];
 }
 
 #endif

@@ -11,30 +11,6 @@
 
 #include <errno.h>
 
-/* So many products, of 23 bits with their sign, fit a sum of 32 bits. */
-enum { PIECE = 256 };
-
-static int64_t dot(const int16_t *a, const int8_t *b, size_t n)
-{
-    int64_t sum = 0;
-
-    for (size_t at = 0, end; at < n; at = end) {
-        int32_t piece = 0;
-
-        end = nn_min_size(n, at + PIECE);
-        for (size_t i = at; i < end; i++)
-            piece += a[i] * b[i];
-        sum += piece;
-    }
-    return sum;
-}
-
-static int64_t bias_at(const struct nn_tensor *bias, size_t i)
-{
-    return bias->type == NNHAL_TENSOR_INT32 ? ((const int32_t *)bias->data)[i]
-                                            : ((const int64_t *)bias->data)[i];
-}
-
 /* The bias wraps where it does not fit. */
 static int16_t finish(int64_t sum, int64_t bias, struct nn_multiplier multiplier,
                       enum nn_rounding rounding, int32_t low, int32_t high)
@@ -78,11 +54,13 @@ static void dense_items(void *ctx, size_t begin, size_t end, unsigned worker)
 
     for (size_t i = begin; i < end && !nn_pace_ends(&pace, 10 + k); i++) {
         size_t unit = i % n_units;
-        int64_t sum = dot((const int16_t *)args->inputs[NN_DENSE_INPUT].data + i / n_units * k,
-                          (const int8_t *)weights->data + unit * k, k);
+        int64_t sum = nn_sixteen_dot((const int16_t *)args->inputs[NN_DENSE_INPUT].data +
+                                         i / n_units * k,
+                                     (const int8_t *)weights->data + unit * k, k);
 
-        ((int16_t *)args->outputs[0].data)[i] = finish(sum, bias_at(bias, unit), params->multiplier,
-                                                       rounding, params->low, params->high);
+        ((int16_t *)args->outputs[0].data)[i] = finish(sum, nn_sixteen_bias(bias, unit),
+                                                       params->multiplier, rounding, params->low,
+                                                       params->high);
     }
 }
 
@@ -175,7 +153,8 @@ static int64_t tap_sum(const struct sixteen_job *job, const int16_t *cell, size_
     if (job->is_depthwise)
         return (int64_t)cell[channel / (size_t)window->groups] *
                filter[tap * window->out_depth + channel];
-    return dot(cell, filter + (channel * n_taps + tap) * window->in_depth, window->in_depth);
+    return nn_sixteen_dot(cell, filter + (channel * n_taps + tap) * window->in_depth,
+                          window->in_depth);
 }
 
 static int64_t pixel_sum(const struct sixteen_job *job, const struct pixel *pixel, size_t channel)
@@ -227,8 +206,8 @@ static void conv_rows(void *ctx, size_t begin, size_t end, unsigned worker)
                 return;
             for (size_t c = 0; c < window->out_depth; c++)
                 out[nn_direct_out_at(window, row, x, c)] = finish(
-                    pixel_sum(job, &pixel, c), bias_at(bias, c), multipliers[c], job->rounding,
-                    params->low, params->high);
+                    pixel_sum(job, &pixel, c), nn_sixteen_bias(bias, c), multipliers[c],
+                    job->rounding, params->low, params->high);
         }
     }
 }

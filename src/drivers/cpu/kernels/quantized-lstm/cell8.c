@@ -74,30 +74,14 @@ void nn_cell8_lower(const struct nn_lower *lower, bool is_lite, struct nn_cell8_
     }
 }
 
-/* ---- pace ---- */
-
-/* Numbers of a row between two looks: a row is as long as the application likes. */
-struct cell8_part {
-    size_t begin, end;
-};
-
-/* The next part of n numbers that cost so much each. Returns: false at the end, or to stop. */
-static bool next_part(const struct nn_cell8 *cell, size_t n, size_t cost, struct cell8_part *part)
+static const struct nn_cell8_params *params_of(const struct nn_qcell *cell)
 {
-    part->begin = part->end;
-    part->end += n - part->begin < 4096 ? n - part->begin : 4096;
-    return part->begin < part->end && !nn_pace_ends(cell->pace, cost * (part->end - part->begin));
-}
-
-/* Whether a look has ended the step: what it made is of no use. */
-static bool has_ended(const struct nn_cell8 *cell)
-{
-    return nn_pace_ends(cell->pace, 0);
+    return cell->args->params;
 }
 
 /* ---- layer normalization ---- */
 
-static struct nn_multiplier row_factor(const struct nn_cell8 *cell, const int16_t *q,
+static struct nn_multiplier row_factor(const struct nn_qcell *cell, const int16_t *q,
                                        int32_t lowest, int64_t *ret_mean)
 {
     size_t n = cell->n_cells;
@@ -105,7 +89,7 @@ static struct nn_multiplier row_factor(const struct nn_cell8 *cell, const int16_
     struct nn_multiplier factor;
     int right_shift;
 
-    for (struct cell8_part part = {0}; next_part(cell, n, 1, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, n, 1, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             sum += q[u];
             squares += (int64_t)q[u] * q[u];
@@ -120,7 +104,7 @@ static struct nn_multiplier row_factor(const struct nn_cell8 *cell, const int16_
     return factor;
 }
 
-static void normalize_gate(const struct nn_cell8 *cell, int16_t *q,
+static void normalize_gate(const struct nn_qcell *cell, int16_t *q,
                            const struct nn_cell8_gate *gate, const int16_t *weights,
                            const int32_t *bias)
 {
@@ -129,7 +113,7 @@ static void normalize_gate(const struct nn_cell8 *cell, int16_t *q,
 
     factor = row_factor(cell, q, gate->lowest_variance, &mean);
     out.shift = out.shift + 12 > 30 ? 30 : out.shift + 12;
-    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 10, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 10, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             int32_t v = nn_multiplier_apply((int32_t)(1024 * (int64_t)q[u] - mean), factor);
             int64_t a = (int64_t)v * weights[u] + bias[u];
@@ -141,36 +125,31 @@ static void normalize_gate(const struct nn_cell8 *cell, int16_t *q,
 
 /* ---- gates ---- */
 
-static const void *data_of(const struct nn_cell8 *cell, uint32_t i)
-{
-    return cell->args->inputs[i].data;
-}
-
-static int32_t dot_i8(const struct nn_cell8 *cell, const int8_t *weights, const int8_t *x,
+static int32_t dot_i8(const struct nn_qcell *cell, const int8_t *weights, const int8_t *x,
                       int32_t zero_point, size_t n)
 {
     uint32_t sum = 0;
 
-    for (struct cell8_part part = {0}; next_part(cell, n, 1, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, n, 1, &part);)
         for (size_t i = part.begin; i < part.end; i++)
             sum += (uint32_t)(weights[i] * (x[i] - zero_point));
     return (int32_t)sum;
 }
 
 /* A gate before its activation; peephole counts from the map's first, of the cell state c. */
-static void run_gate(const struct nn_cell8 *cell, uint32_t k, const struct nn_cell8_io *io,
+static void run_gate(const struct nn_qcell *cell, uint32_t k, const struct nn_qcell_io *io,
                      uint32_t peephole, const int16_t *c, int16_t *q)
 {
-    const struct nn_cell8_gate *gate = &cell->params->gates[k];
+    const struct nn_cell8_gate *gate = &params_of(cell)->gates[k];
     int32_t x_zero = cell->args->inputs[MAP->x].zero_point;
     int32_t h_zero = cell->args->inputs[MAP->output_state].zero_point;
-    const int8_t *input = data_of(cell, MAP->weights + k);
-    const int8_t *recurrent = data_of(cell, MAP->recurrent + k);
+    const int8_t *input = nn_qcell_data(cell, MAP->weights + k);
+    const int8_t *recurrent = nn_qcell_data(cell, MAP->recurrent + k);
     const int16_t *peepholes = peephole == NN_LSTM_NO_OPERAND
                                    ? NULL
-                                   : data_of(cell, MAP->peephole + peephole);
-    const int16_t *norm = data_of(cell, MAP->layer_norm + k);
-    const int32_t *bias = data_of(cell, MAP->bias + k);
+                                   : nn_qcell_data(cell, MAP->peephole + peephole);
+    const int16_t *norm = nn_qcell_data(cell, MAP->layer_norm + k);
+    const int32_t *bias = nn_qcell_data(cell, MAP->bias + k);
 
     for (size_t u = 0; u < cell->n_cells && !nn_pace_ends(cell->pace, 20); u++) {
         int32_t sum = dot_i8(cell, input + u * cell->n_inputs, io->x, x_zero, cell->n_inputs);
@@ -190,13 +169,13 @@ static void run_gate(const struct nn_cell8 *cell, uint32_t k, const struct nn_ce
 
 /* ---- a step ---- */
 
-static void update_cell(const struct nn_cell8 *cell, const int16_t *i, const int16_t *f,
+static void update_cell(const struct nn_qcell *cell, const int16_t *i, const int16_t *f,
                         const int16_t *j, const int16_t *old, int16_t *c)
 {
-    int shift = 30 + cell->params->cell_shift;
-    int32_t clip = cell->params->cell_clip;
+    int shift = 30 + params_of(cell)->cell_shift;
+    int32_t clip = params_of(cell)->cell_clip;
 
-    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 5, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 5, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             int64_t kept = nn_rdp64((int64_t)f[u] * old[u], 15);
             int64_t taken = nn_rdp64((int64_t)i[u] * j[u], shift);
@@ -208,12 +187,12 @@ static void update_cell(const struct nn_cell8 *cell, const int16_t *i, const int
 }
 
 /* The hidden state as codes; stored minus the zero point, used plus it. */
-static void make_hidden(const struct nn_cell8 *cell, const int16_t *o, const int16_t *c,
+static void make_hidden(const struct nn_qcell *cell, const int16_t *o, const int16_t *c,
                         int8_t *hidden)
 {
-    const struct nn_cell8_params *params = cell->params;
+    const struct nn_cell8_params *params = params_of(cell);
 
-    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 20, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             int32_t product = o[u] * nn_tanh16(c[u], params->cell_shift + 15);
             int16_t code = nn_sat16((int64_t)nn_multiplier_apply(product, params->hidden) -
@@ -223,11 +202,11 @@ static void make_hidden(const struct nn_cell8 *cell, const int16_t *o, const int
         }
 }
 
-static void project_hidden(const struct nn_cell8 *cell, const int8_t *hidden, int8_t *out)
+static void project_hidden(const struct nn_qcell *cell, const int8_t *hidden, int8_t *out)
 {
-    const struct nn_cell8_params *params = cell->params;
-    const int8_t *weights = data_of(cell, MAP->projection);
-    const int32_t *bias = data_of(cell, MAP->projection_bias);
+    const struct nn_cell8_params *params = params_of(cell);
+    const int8_t *weights = nn_qcell_data(cell, MAP->projection);
+    const int32_t *bias = nn_qcell_data(cell, MAP->projection_bias);
     int32_t zero_point = cell->args->inputs[MAP->output_state].zero_point;
 
     for (size_t r = 0; r < cell->n_outputs && !nn_pace_ends(cell->pace, 10); r++) {
@@ -245,34 +224,34 @@ static void project_hidden(const struct nn_cell8 *cell, const int8_t *hidden, in
     }
 }
 
-static void activate_gate(const struct nn_cell8 *cell, int16_t *q)
+static void activate_gate(const struct nn_qcell *cell, int16_t *q)
 {
-    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 20, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             q[u] = nn_logistic16(q[u]);
 }
 
 /* What may enter the cells, and how much of it: all but what the forget gate keeps, without a gate. */
-static void run_entry(const struct nn_cell8 *cell, const struct nn_cell8_io *io, const int16_t *f,
+static void run_entry(const struct nn_qcell *cell, const struct nn_qcell_io *io, const int16_t *f,
                       int16_t *j, int16_t *i)
 {
     run_gate(cell, NN_LSTM_CELL, io, NN_LSTM_NO_OPERAND, io->old, j);
-    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 20, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             j[u] = nn_tanh16(j[u], 3);
-    if (has_ended(cell))
+    if (nn_qcell_has_ended(cell))
         return;
-    if (data_of(cell, MAP->weights)) {
+    if (nn_qcell_data(cell, MAP->weights)) {
         run_gate(cell, NN_LSTM_INPUT, io, 0, io->old, i);
         activate_gate(cell, i);
         return;
     }
-    for (struct cell8_part part = {0}; next_part(cell, cell->n_cells, 1, &part);)
+    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 1, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             i[u] = (int16_t)(INT16_MAX - f[u]);
 }
 
-void nn_cell8_step(const struct nn_cell8 *cell, const struct nn_cell8_io *io, int16_t *scratch)
+static void run_step(const struct nn_qcell *cell, const struct nn_qcell_io *io, int16_t *scratch)
 {
     size_t n = cell->n_cells;
     int16_t *i = scratch, *f = i + n, *j = f + n, *o = j + n;
@@ -280,32 +259,27 @@ void nn_cell8_step(const struct nn_cell8 *cell, const struct nn_cell8_io *io, in
 
     run_gate(cell, NN_LSTM_FORGET, io, 1, io->old, f);
     activate_gate(cell, f);
-    if (has_ended(cell))
+    if (nn_qcell_has_ended(cell))
         return;
     run_entry(cell, io, f, j, i);
-    if (has_ended(cell))
+    if (nn_qcell_has_ended(cell))
         return;
     update_cell(cell, i, f, j, io->old, io->c);
     run_gate(cell, NN_LSTM_OUTPUT, io, 2, io->c, o);
     activate_gate(cell, o);
-    if (has_ended(cell))
+    if (nn_qcell_has_ended(cell))
         return;
     make_hidden(cell, o, io->c, hidden);
-    if (data_of(cell, MAP->projection))
+    if (nn_qcell_data(cell, MAP->projection))
         project_hidden(cell, hidden, io->out);
     else
         memcpy(io->out, hidden, n);
 }
 
-struct nn_cell8 nn_cell8_open(const struct nn_kernel_args *args)
+struct nn_qcell nn_cell8_open(const struct nn_kernel_args *args)
 {
-    const struct nn_tensor *weights = &args->inputs[MAP->weights + NN_LSTM_OUTPUT];
+    struct nn_qcell cell = nn_qcell_open(args, MAP, sizeof(int8_t));
 
-    return (struct nn_cell8){
-        .args = args,
-        .params = args->params,
-        .n_inputs = weights->dims[1],
-        .n_cells = weights->dims[0],
-        .n_outputs = args->inputs[MAP->recurrent + NN_LSTM_OUTPUT].dims[1],
-    };
+    cell.step = run_step;
+    return cell;
 }

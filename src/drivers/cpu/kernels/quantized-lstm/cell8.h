@@ -9,10 +9,8 @@
 #ifndef NN_CPU_QUANTIZED_LSTM_CELL8_H
 #define NN_CPU_QUANTIZED_LSTM_CELL8_H
 
-#include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/fixed-point.h"
-
-#include "model/lstm.h"
+#include "drivers/cpu/kernels/quantized-lstm/qcell.h"
 
 struct nn_cell8_gate {
     struct nn_multiplier input, recurrent, peephole, layer_norm;
@@ -29,42 +27,10 @@ struct nn_cell8_params {
     uint32_t is_time_major; /* of a sequence */
 };
 
-/* A worker's view of the operation. */
-struct nn_cell8 {
-    const struct nn_kernel_args *args;
-    const struct nn_cell8_params *params;
-    size_t n_inputs, n_cells, n_outputs;
-    struct nn_pace *pace; /* the worker's; a step that it ends leaves results undefined */
-};
-
-/* What a step of one batch reads and writes. */
-struct nn_cell8_io {
-    const int8_t *x;    /* [inputs] */
-    const int8_t *h;    /* [outputs] */
-    const int16_t *old; /* [cells] */
-    int16_t *c;         /* [cells]; may be old */
-    int8_t *out;        /* [outputs] */
-};
-
 /* nn_cell8_lower() - params of the operation; is_lite: TensorFlow Lite's, not NNAPI's. */
 void nn_cell8_lower(const struct nn_lower *lower, bool is_lite, struct nn_cell8_params *params);
 
 /* nn_cell8_open() - the view of an operation. */
-struct nn_cell8 nn_cell8_open(const struct nn_kernel_args *args);
-
-/* nn_cell8_scratch() - int16s of scratch for a step. */
-static inline size_t nn_cell8_scratch(size_t n_cells)
-{
-    return n_cells * (NN_LSTM_GATE_N + 1);
-}
-
-/* nn_cell8_cost() - of a step, as nn_parallel_for() counts. */
-static inline size_t nn_cell8_cost(const struct nn_cell8 *cell)
-{
-    return cell->n_cells * (cell->n_inputs + cell->n_outputs + 100);
-}
-
-/* nn_cell8_step() - one step of one batch. */
-void nn_cell8_step(const struct nn_cell8 *cell, const struct nn_cell8_io *io, int16_t *scratch);
+struct nn_qcell nn_cell8_open(const struct nn_kernel_args *args);
 
 #endif

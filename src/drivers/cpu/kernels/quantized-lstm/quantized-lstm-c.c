@@ -22,13 +22,13 @@ static bool find_step_scratch(const struct nn_kernel_step *step, struct nn_kerne
 {
     size_t n_cells = step->inputs[MAP->weights + NN_LSTM_OUTPUT].dims[0];
 
-    ret->worker_bytes = nn_cell8_scratch(n_cells) * sizeof(int16_t);
+    ret->worker_bytes = nn_qcell_scratch(n_cells) * sizeof(int16_t);
     return true;
 }
 
 static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    struct nn_cell8 cell = *(const struct nn_cell8 *)ctx;
+    struct nn_qcell cell = *(const struct nn_qcell *)ctx;
     const struct nn_kernel_args *args = cell.args;
     struct nn_pace pace = nn_pace(args->stop);
 
@@ -37,31 +37,30 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
         size_t at = b * cell.n_outputs;
         int8_t *out = (int8_t *)args->outputs[2].data + at;
 
-        nn_cell8_step(
-            &cell,
-            &(struct nn_cell8_io){
-                .x = (const int8_t *)args->inputs[MAP->x].data + b * cell.n_inputs,
-                .h = (const int8_t *)args->inputs[MAP->output_state].data + at,
-                .old = (const int16_t *)args->inputs[MAP->cell_state].data + b * cell.n_cells,
-                .c = (int16_t *)args->outputs[1].data + b * cell.n_cells,
-                .out = out},
-            nn_worker_scratch(args, worker));
+        cell.step(&cell,
+                  &(struct nn_qcell_io){
+                      .x = (const int8_t *)args->inputs[MAP->x].data + b * cell.n_inputs,
+                      .h = (const int8_t *)args->inputs[MAP->output_state].data + at,
+                      .old = (const int16_t *)args->inputs[MAP->cell_state].data + b * cell.n_cells,
+                      .c = (int16_t *)args->outputs[1].data + b * cell.n_cells,
+                      .out = out},
+                  nn_worker_scratch(args, worker));
         memcpy((int8_t *)args->outputs[0].data + at, out, cell.n_outputs);
     }
 }
 
 static int nn_quantized_lstm__c(const struct nn_kernel_args *args)
 {
-    struct nn_cell8 cell = nn_cell8_open(args);
+    struct nn_qcell cell = nn_cell8_open(args);
 
-    nn_parallel_for(args, args->inputs[0].dims[0], 1 + nn_cell8_cost(&cell), run_batches, &cell);
+    nn_parallel_for(args, args->inputs[0].dims[0], 1 + nn_qcell_cost(&cell), run_batches, &cell);
     return 0;
 }
 
 /* ---- a sequence ---- */
 
 struct lite_sequence {
-    struct nn_cell8 cell;
+    struct nn_qcell cell;
     struct nn_sequence sequence;
 };
 
@@ -76,36 +75,40 @@ static bool find_sequence_scratch(const struct nn_kernel_step *step, struct nn_k
 {
     size_t n_cells = step->inputs[MAP->weights + NN_LSTM_OUTPUT].dims[0];
 
-    ret->worker_bytes = (nn_cell8_scratch(n_cells) + n_cells) * sizeof(int16_t);
+    ret->worker_bytes = (nn_qcell_scratch(n_cells) + n_cells) * sizeof(int16_t);
     return true;
+}
+
+/* Row r of codes, n in each. */
+static void *code_row(const struct nn_qcell *cell, const void *codes, size_t r, size_t n)
+{
+    return (uint8_t *)(uintptr_t)codes + r * n * cell->code_bytes;
 }
 
 static void walk_batch(const struct lite_sequence *walk, size_t b, int16_t *scratch)
 {
-    const struct nn_cell8 *cell = &walk->cell;
+    const struct nn_qcell *cell = &walk->cell;
     const struct nn_kernel_args *args = cell->args;
-    const int8_t *h = (const int8_t *)args->inputs[MAP->output_state].data + b * cell->n_outputs;
-    int16_t *c = scratch + nn_cell8_scratch(cell->n_cells);
+    const void *h = code_row(cell, nn_qcell_data(cell, cell->map->output_state), b,
+                             cell->n_outputs);
+    int16_t *c = scratch + nn_qcell_scratch(cell->n_cells);
     size_t c_bytes = cell->n_cells * sizeof(*c);
 
-    memcpy(c, (const int16_t *)args->inputs[MAP->cell_state].data + b * cell->n_cells, c_bytes);
+    memcpy(c, (const int16_t *)nn_qcell_data(cell, cell->map->cell_state) + b * cell->n_cells,
+           c_bytes);
     for (size_t t = 0; t < walk->sequence.n_steps && !nn_pace_ends(cell->pace, 1); t++) {
         size_t row = nn_sequence_row(&walk->sequence, t, b);
-        int8_t *out = (int8_t *)args->outputs[0].data + row * cell->n_outputs;
+        const void *x = code_row(cell, nn_qcell_data(cell, cell->map->x), row, cell->n_inputs);
+        void *out = code_row(cell, args->outputs[0].data, row, cell->n_outputs);
 
-        nn_cell8_step(cell,
-                      &(struct nn_cell8_io){.x = (const int8_t *)args->inputs[MAP->x].data +
-                                                 row * cell->n_inputs,
-                                            .h = h,
-                                            .old = c,
-                                            .c = c,
-                                            .out = out},
-                      scratch);
+        cell->step(cell, &(struct nn_qcell_io){.x = x, .h = h, .old = c, .c = c, .out = out},
+                   scratch);
         h = out;
     }
     if (args->n_outputs < 3)
         return;
-    memcpy((int8_t *)args->outputs[1].data + b * cell->n_outputs, h, cell->n_outputs);
+    memcpy(code_row(cell, args->outputs[1].data, b, cell->n_outputs), h,
+           cell->n_outputs * cell->code_bytes);
     memcpy((int16_t *)args->outputs[2].data + b * cell->n_cells, c, c_bytes);
 }
 
@@ -120,19 +123,26 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 }
 
 /* An input of rank 2 is one step. */
+static int run_sequence(const struct nn_qcell *cell, bool is_time_major)
+{
+    const struct nn_kernel_args *args = cell->args;
+    const struct nn_tensor *x = &args->inputs[cell->map->x];
+    struct lite_sequence walk = {
+        .cell = *cell, .sequence = {.n_steps = 1, .n_batches = x->dims[0], .is_time_major = true}};
+
+    if (x->n_dims == 3)
+        walk.sequence = nn_sequence_read(x, is_time_major);
+    nn_parallel_for(args, walk.sequence.n_batches, 1 + walk.sequence.n_steps * nn_qcell_cost(cell),
+                    walk_batches, &walk);
+    return 0;
+}
+
 static int nn_unidirectional_sequence_lstm_q8__c(const struct nn_kernel_args *args)
 {
     const struct nn_cell8_params *params = args->params;
-    const struct nn_tensor *x = &args->inputs[MAP->x];
-    struct lite_sequence walk = {
-        .cell = nn_cell8_open(args),
-        .sequence = {.n_steps = 1, .n_batches = x->dims[0], .is_time_major = true}};
+    struct nn_qcell cell = nn_cell8_open(args);
 
-    if (x->n_dims == 3)
-        walk.sequence = nn_sequence_read(x, params->is_time_major);
-    nn_parallel_for(args, walk.sequence.n_batches,
-                    1 + walk.sequence.n_steps * nn_cell8_cost(&walk.cell), walk_batches, &walk);
-    return 0;
+    return run_sequence(&cell, params->is_time_major);
 }
 
 static const struct nn_kernel kernels[] = {

@@ -29,8 +29,8 @@ enum nnhal_tflite_operand_type {
 };
 
 /* doc/app/tflite-extension.md says what each takes. Those with the name of one of NNAPI's are that
- * operation with activations of 16 bits, or with tensors of a rank above 4; MUL, RELU and
- * UNIDIRECTIONAL_SEQUENCE_LSTM have 8 bits. */
+ * operation with activations of 16 bits, or with tensors of a rank above 4; MUL and RELU have 8 bits,
+ * UNIDIRECTIONAL_SEQUENCE_LSTM 8 or 16. */
 enum nnhal_tflite_operation {
     NNHAL_TFLITE_ARG_MAX = 0,
     NNHAL_TFLITE_ARG_MIN = 1,

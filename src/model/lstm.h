@@ -3,7 +3,8 @@
  *
  * LSTM, the two sequence LSTMs and QUANTIZED_LSTM are the same cell with the
  * same rules about what may be omitted, and differ in where the operands stand. nnhal.tflite's
- * UNIDIRECTIONAL_SEQUENCE_LSTM has the operands of QUANTIZED_LSTM.
+ * UNIDIRECTIONAL_SEQUENCE_LSTM has the operands of QUANTIZED_LSTM; with activations of 16 bits its
+ * cell has none of the options.
  * A map says that for one cell of one operation; inference checks cells through
  * maps, and kernels take their operands through them.
  *
@@ -34,10 +35,10 @@ struct nn_lstm_map {
     uint32_t x;
     uint32_t weights;         /* 4: [U, I] */
     uint32_t recurrent;       /* 4: [U, O] */
-    uint32_t peephole;        /* 3: input, forget, output gate: [U] */
+    uint32_t peephole;        /* 3: input, forget, output gate: [U]; may be NN_LSTM_NO_OPERAND */
     uint32_t bias;            /* 4: [U] */
-    uint32_t projection;      /* [O, U] */
-    uint32_t projection_bias; /* [O] */
+    uint32_t projection;      /* [O, U]; may be NN_LSTM_NO_OPERAND */
+    uint32_t projection_bias; /* [O]; may be NN_LSTM_NO_OPERAND */
     uint32_t output_state;    /* [B, O] */
     uint32_t cell_state;      /* [B, U] */
     uint32_t layer_norm;      /* 4: [U]; may be NN_LSTM_NO_OPERAND */
@@ -58,6 +59,12 @@ enum {
     NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT = 30,
     NN_QUANTIZED_LSTM_HIDDEN_SCALE = 31,
     NN_QUANTIZED_LSTM_TIME_MAJOR = 32, /* nnhal.tflite's UNIDIRECTIONAL_SEQUENCE_LSTM */
+};
+
+/* nnhal.tflite's UNIDIRECTIONAL_SEQUENCE_LSTM of 16 bits. */
+enum {
+    NN_LSTM_SIXTEEN_CELL_CLIP = 15,
+    NN_LSTM_SIXTEEN_TIME_MAJOR = 16,
 };
 
 /* QUANTIZED_16BIT_LSTM, whose cell has none of the options. */
@@ -94,5 +101,17 @@ static const struct nn_lstm_map nn_lstm_map_backward = {NN_LSTM_CELL_FROM(18), .
 static const struct nn_lstm_map nn_lstm_map_quantized = {NN_LSTM_CELL_FROM(1), .output_state = 18,
                                                          .cell_state = 19, .layer_norm = 20,
                                                          .aux_weights = NN_LSTM_NO_OPERAND};
+
+static const struct nn_lstm_map nn_lstm_map_sixteen = {.x = 0,
+                                                       .weights = 1,
+                                                       .recurrent = 5,
+                                                       .bias = 9,
+                                                       .output_state = 13,
+                                                       .cell_state = 14,
+                                                       .peephole = NN_LSTM_NO_OPERAND,
+                                                       .projection = NN_LSTM_NO_OPERAND,
+                                                       .projection_bias = NN_LSTM_NO_OPERAND,
+                                                       .layer_norm = NN_LSTM_NO_OPERAND,
+                                                       .aux_weights = NN_LSTM_NO_OPERAND};
 
 #endif

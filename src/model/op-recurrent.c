@@ -644,8 +644,67 @@ static int check_lite_cell(const struct nn_infer *infer, struct lstm_sizes *size
     return 0;
 }
 
-/* nnhal.tflite's; an input of rank 2 is one step. */
-static int infer_lite_lstm(struct nn_infer *infer)
+/* The states behind the last step, outputs that a model may have. */
+static void set_lite_states(struct nn_infer *infer, const struct nn_lstm_map *map,
+                            const struct lstm_sizes *sizes)
+{
+    if (infer->n_outputs == 3) {
+        set_lstm_states(infer, 1, sizes);
+        nn_infer_set_quant_like(infer, 1, map->output_state);
+        nn_infer_set_quant_like(infer, 2, map->cell_state);
+    }
+}
+
+/* The cell of 16 bits, whose parts are all there. Cell states have any power of two that the table of
+ * activations can be scaled from; a sum's multiplier has 15 bits, as FULLY_CONNECTED's. */
+static int check_sixteen_cell(const struct nn_infer *infer, struct lstm_sizes *sizes)
+{
+    const struct nn_lstm_map *map = &nn_lstm_map_sixteen;
+    int exponent, r;
+
+    if ((r = nn_infer_rank(infer, map->weights, 2, 2)) ||
+        (r = read_exponent(infer, map->cell_state, &exponent)))
+        return r;
+    if (exponent > -1 || exponent < -30)
+        return nn_refuse(infer->why, "the cell state's scale must be in 2^-30 to 2^-1");
+    sizes->n_cells = sizes->n_outputs = input_dim(infer, map->weights, 0);
+    if (expect_each(infer, map->weights, 4, sizes->n_cells, sizes->n_inputs) ||
+        expect_each(infer, map->recurrent, 4, sizes->n_cells, sizes->n_cells) ||
+        expect_each(infer, map->bias, 4, sizes->n_cells, 0) ||
+        expect_state(infer, map->output_state, sizes->n_batches, sizes->n_cells) ||
+        expect_state(infer, map->cell_state, sizes->n_batches, sizes->n_cells))
+        return NN_REFUSED;
+    for (uint32_t i = map->weights; i < map->bias; i++) {
+        float x = infer->inputs[i < map->recurrent ? map->x : map->output_state].scale;
+
+        if (!((double)x * (double)infer->inputs[i].scale < 0x1p-5))
+            return nn_refuse(infer->why, "the scale of input %u is too large", i);
+    }
+    return check_clip(infer, NN_LSTM_SIXTEEN_CELL_CLIP);
+}
+
+static int infer_sixteen_lstm(struct nn_infer *infer)
+{
+    struct lstm_sizes sizes = {0};
+    struct sequence sequence;
+    bool is_time_major;
+    int r;
+
+    if ((r = nn_infer_bool(infer, NN_LSTM_SIXTEEN_TIME_MAJOR, &is_time_major)) ||
+        (r = read_sequence(infer, is_time_major, &sequence)))
+        return r;
+    sizes.n_batches = sequence.n_batches;
+    sizes.n_inputs = input_dim(infer, 0, 2);
+    r = check_sixteen_cell(infer, &sizes);
+    if (r)
+        return r;
+    set_sequence(infer, 0, &sequence, sizes.n_outputs);
+    set_lite_states(infer, &nn_lstm_map_sixteen, &sizes);
+    return 0;
+}
+
+/* The cell of 8 bits; an input of rank 2 is one step. */
+static int infer_eight_lstm(struct nn_infer *infer)
 {
     bool is_step = infer->inputs[0].n_dims == 2, is_time_major;
     struct sequence sequence = {.n_batches = input_dim(infer, 0, 0)};
@@ -662,12 +721,14 @@ static int infer_lite_lstm(struct nn_infer *infer)
         set_2(infer, 0, sizes.n_batches, sizes.n_outputs);
     else
         set_sequence(infer, 0, &sequence, sizes.n_outputs);
-    if (infer->n_outputs == 3) {
-        set_lstm_states(infer, 1, &sizes);
-        nn_infer_set_quant_like(infer, 1, nn_lstm_map_quantized.output_state);
-        nn_infer_set_quant_like(infer, 2, nn_lstm_map_quantized.cell_state);
-    }
+    set_lite_states(infer, &nn_lstm_map_quantized, &sizes);
     return 0;
+}
+
+static int infer_lite_lstm(struct nn_infer *infer)
+{
+    return infer->inputs[0].type == NNHAL_TENSOR_QUANT16_SYMM ? infer_sixteen_lstm(infer)
+                                                              : infer_eight_lstm(infer);
 }
 
 static const struct nn_op_functions functions[] = {

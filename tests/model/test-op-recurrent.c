@@ -514,9 +514,89 @@ TEST(lite_lstm_refuses)
 }
 TEST_END
 
+/* Its form of 16 bits: 3 inputs, 4 cells, 2 batches, 5 steps. */
+static void sixteen_lstm(bool is_time_major, uint32_t bias_type)
+{
+    op_case_init(&c, NN_TFLITE_OP(UNIDIRECTIONAL_SEQUENCE_LSTM));
+    if (is_time_major)
+        IN(&c, Q16, 5, 2, 3);
+    else
+        IN(&c, Q16, 2, 5, 3);
+    op_case_quant(&c, 0.001f, 0);
+    for (uint32_t i = 0; i < 8; i++) {
+        IN(&c, Q8Y, 4, i < 4 ? 3 : 4);
+        op_case_quant(&c, 0.01f, 0);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        IN(&c, bias_type, 4);
+    IN(&c, Q16, 2, 4);
+    op_case_quant(&c, 0x1p-15f, 0);
+    IN(&c, Q16, 2, 4);
+    op_case_quant(&c, 0x1p-12f, 0);
+    IN_F32(&c, 0.5f);
+    IN_BOOL(&c, is_time_major);
+    OUT(&c, Q16);
+}
+
+TEST(sixteen_lstm_outputs)
+{
+    const uint32_t first_bias = 9;
+
+    for (int is_time_major = 0; is_time_major < 2; is_time_major++) {
+        sixteen_lstm(is_time_major, is_time_major ? I32 : NN_TYPE_TENSOR_INT64);
+        if (is_time_major)
+            EXPECT_SHAPE(&c, 0, 5, 2, 4);
+        else
+            EXPECT_SHAPE(&c, 0, 2, 5, 4);
+        OUT(&c, Q16);
+        EXPECT_INVALID(&c);
+        OUT(&c, Q16);
+        EXPECT_SHAPE(&c, 1, 2, 4);
+        EXPECT_SHAPE(&c, 2, 2, 4);
+        ck_assert(c.infer_outputs[1].scale == 0x1p-15f && c.infer_outputs[2].scale == 0x1p-12f);
+    }
+    c.operands[c.inputs[first_bias]].type = NN_TYPE_TENSOR_INT64; /* the others have 32 bits */
+    EXPECT_INVALID(&c);
+}
+TEST_END
+
+TEST(sixteen_lstm_refuses)
+{
+    const uint32_t x = 0, recurrent = 5, state = 13, cell = 14, clip = 15;
+    const float cells[] = {0x1p0f, 0x1p-31f, 0.0003f};
+
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+        sixteen_lstm(true, NN_TYPE_TENSOR_INT64);
+        c.operands[c.inputs[cell]].scale = cells[i];
+        EXPECT_REFUSED(&c);
+    }
+    /* One step has no form of its own. */
+    sixteen_lstm(true, NN_TYPE_TENSOR_INT64);
+    c.operands[c.inputs[x]].n_dimensions = 2;
+    EXPECT_REFUSED(&c);
+    sixteen_lstm(true, NN_TYPE_TENSOR_INT64);
+    c.dims[c.inputs[state]][0] = 3;
+    EXPECT_REFUSED(&c);
+    sixteen_lstm(true, NN_TYPE_TENSOR_INT64);
+    c.dims[c.inputs[recurrent + 3]][1] = 5;
+    EXPECT_REFUSED(&c);
+    sixteen_lstm(true, NN_TYPE_TENSOR_INT64);
+    memcpy(c.numbers[clip], (float[]){-1.0f}, sizeof(float));
+    EXPECT_REFUSED(&c);
+    /* Sums in steps of 1/32 are 128 of a gate's. */
+    sixteen_lstm(true, NN_TYPE_TENSOR_INT64);
+    c.operands[c.inputs[x]].scale = 0.125f;
+    c.operands[c.inputs[4]].scale = 0.2499f;
+    EXPECT_SHAPE(&c, 0, 5, 2, 4);
+    c.operands[c.inputs[4]].scale = 0.25f;
+    EXPECT_REFUSED(&c);
+}
+TEST_END
+
 CHECK_MAIN("op-recurrent", rnn_shapes, unidirectional_rnn_orders, bidirectional_rnn_forms,
            bidirectional_rnn_refuses, svdf_filters_are_units_times_rank, lstm_shapes,
            lstm_takes_flat_states, lstm_refuses_half_a_gate, lstm_refuses_sizes_and_bounds,
            lstm_counts, unidirectional_lstm_outputs, quantized_unidirectional_lstm_is_tolerated,
            bidirectional_lstm_forms, lstm16_has_fixed_scales,
-           quantized_lstm_cell_scale_is_a_power_of_two, lite_lstm_outputs, lite_lstm_refuses)
+           quantized_lstm_cell_scale_is_a_power_of_two, lite_lstm_outputs, lite_lstm_refuses,
+           sixteen_lstm_outputs, sixteen_lstm_refuses)

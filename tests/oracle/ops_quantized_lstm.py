@@ -328,8 +328,8 @@ class LiteCell(Cell):
         return [q for row in out for q in row], last_h, last_c
 
 
-@operation('TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM')
 def sequence_lstm(case, name):
+    """Of 8 bits; ops_sixteen_lstm.py chooses."""
     cell = LiteCell(case)
     out, last_h, last_c = cell.walk()
     outputs = [case.output(nnt.Q8S, cell.sequence(cell.outputs), out, cell.out_scale, case.between(-20, 20))]

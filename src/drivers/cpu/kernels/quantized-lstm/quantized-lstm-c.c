@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QUANTIZED_LSTM, and UNIDIRECTIONAL_SEQUENCE_LSTM of nnhal.tflite, plain C: one step of the cell of
- * cell8.h, or a sequence of them. One item of work is one batch. */
+ * cell8.h, or a sequence of them or of those of cell16.h. One item of work is one batch. */
+#include "drivers/cpu/kernels/quantized-lstm/cell16.h"
 #include "drivers/cpu/kernels/quantized-lstm/cell8.h"
 #include "drivers/cpu/kernels/rnn/sequence.h"
+#include "drivers/cpu/kernels/sixteen/sixteen.h"
 
 #include "model/ops.h"
 
@@ -70,7 +72,7 @@ static int lower_sequence(struct nn_lower *lower)
     return 0;
 }
 
-/* The cell state of a batch, behind what a step needs. */
+/* The cell state of a batch, behind what a step needs. Weights stand in one place for both cells. */
 static bool find_sequence_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     size_t n_cells = step->inputs[MAP->weights + NN_LSTM_OUTPUT].dims[0];
@@ -145,11 +147,23 @@ static int nn_unidirectional_sequence_lstm_q8__c(const struct nn_kernel_args *ar
     return run_sequence(&cell, params->is_time_major);
 }
 
+static int nn_unidirectional_sequence_lstm_z16__c(const struct nn_kernel_args *args)
+{
+    const struct nn_cell16_params *params = args->params;
+    struct nn_qcell cell = nn_cell16_open(args);
+
+    return run_sequence(&cell, params->is_time_major);
+}
+
 static const struct nn_kernel kernels[] = {
     {NN_ROW("quantized_lstm__c", QUANTIZED_LSTM), .params_bytes = sizeof(struct nn_cell8_params),
      .lower = lower_step, .run = nn_quantized_lstm__c, .find_scratch = find_step_scratch},
     {NN_TFLITE_ROW("unidirectional_sequence_lstm_q8__c", UNIDIRECTIONAL_SEQUENCE_LSTM),
      .in0 = NN_T_S8, .params_bytes = sizeof(struct nn_cell8_params), .lower = lower_sequence,
      .run = nn_unidirectional_sequence_lstm_q8__c, .find_scratch = find_sequence_scratch},
+    {NN_TFLITE_ROW("unidirectional_sequence_lstm_z16__c", UNIDIRECTIONAL_SEQUENCE_LSTM),
+     .in0 = NN_T_Z16, .params_bytes = sizeof(struct nn_cell16_params),
+     .weights_bytes = NN_SMOOTH_N * sizeof(uint16_t), .lower = nn_cell16_lower,
+     .run = nn_unidirectional_sequence_lstm_z16__c, .find_scratch = find_sequence_scratch},
 };
 NN_KERNEL_FAMILY(quantized_lstm, kernels);

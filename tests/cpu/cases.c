@@ -358,6 +358,29 @@ static void build_sequence(struct builder *b)
     builder_operation(b, 0, BUILDER_TFLITE(UNIDIRECTIONAL_SEQUENCE_LSTM), n, o, 3, outs);
 }
 
+/* The cell of 16 bits, which has a table. */
+static void build_sixteen_sequence(struct builder *b)
+{
+    uint32_t x[] = {1, 5, 3}, weights[] = {4, 3}, recurrent[] = {4, 4}, bias[] = {4};
+    uint32_t state[] = {1, 4}, y[] = {1, 5, 4}, o[17], outs[3], n = 0;
+
+    o[n++] = builder_input(b, 0, Z16, 3, x, 0.0001f, 0);
+    for (int i = 0; i < 4; i++)
+        o[n++] = constant(b, 0, Y8, 2, weights, 0.01f, 0);
+    for (int i = 0; i < 4; i++)
+        o[n++] = constant(b, 0, Y8, 2, recurrent, 0.01f, 0);
+    for (int i = 0; i < 4; i++)
+        o[n++] = constant(b, 0, I32, 1, bias, 0, 0);
+    o[n++] = constant(b, 0, Z16, 2, state, 0x1p-15f, 0);
+    o[n++] = constant(b, 0, Z16, 2, state, 0x1p-13f, 0);
+    o[n++] = builder_f32(b, 0, 0);
+    o[n++] = builder_bool(b, 0, 0);
+    outs[0] = builder_output(b, 0, Z16, 3, y, 0x1p-15f, 0);
+    outs[1] = builder_output(b, 0, Z16, 2, state, 0x1p-15f, 0);
+    outs[2] = builder_output(b, 0, Z16, 2, state, 0x1p-13f, 0);
+    builder_operation(b, 0, BUILDER_TFLITE(UNIDIRECTIONAL_SEQUENCE_LSTM), n, o, 3, outs);
+}
+
 const struct cpu_case cpu_cases[] = {
     {"layers", build_layers, NULL},
     {"fused", build_fused, NULL},
@@ -369,6 +392,7 @@ const struct cpu_case cpu_cases[] = {
     {"omittable", build_omittable, fill_omittable},
     {"late", build_late, fill_late},
     {"sequence", build_sequence, NULL},
+    {"sixteen-sequence", build_sixteen_sequence, NULL},
     {NULL, NULL, NULL},
 };
 

@@ -181,7 +181,7 @@ TEST_END
 
 /* Parameters of scalars alone are no others than lower() makes: a sequence that is walked another way
  * has more batches than its states. */
-TEST(parameters_of_a_sequence_are_those_of_its_operands)
+static void change_parameters(const char *name)
 {
     struct case_cache copy = {0};
     struct nn_plan_header header;
@@ -191,7 +191,7 @@ TEST(parameters_of_a_sequence_are_those_of_its_operands)
     uint8_t *params;
     void *prepared;
 
-    while (strcmp(of->name, "sequence") != 0)
+    while (strcmp(of->name, name) != 0)
         of++;
     kept_init(&k, of, false);
     copy_buffers(&k.cache, &copy);
@@ -200,7 +200,7 @@ TEST(parameters_of_a_sequence_are_those_of_its_operands)
     params += step.params;
     for (uint32_t i = 0; i < nn_kernel_at(step.kernel)->params_bytes; i++) {
         params[i] ^= 1;
-        ck_assert_msg(!case_load(&k.b, &copy), "byte %u of the parameters", i);
+        ck_assert_msg(!case_load(&k.b, &copy), "%s: byte %u of the parameters", name, i);
         params[i] ^= 1;
     }
     prepared = case_load(&k.b, &copy);
@@ -208,6 +208,12 @@ TEST(parameters_of_a_sequence_are_those_of_its_operands)
     k.b.driver->release(prepared);
     free_buffers(&copy);
     kept_done(&k);
+}
+
+TEST(parameters_of_a_sequence_are_those_of_its_operands)
+{
+    change_parameters("sequence");
+    change_parameters("sixteen-sequence");
 }
 TEST_END
 

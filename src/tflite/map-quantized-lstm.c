@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map-quantized-lstm.c - LSTM cells whose data is 8-bit
+/* map-quantized-lstm.c - LSTM cells whose data is 8-bit or 16-bit
  *
- * There are two kinds. The basic one (uint8) has one matrix for all gates and becomes
+ * There are two kinds of 8 bits. The basic one (uint8) has one matrix for all gates and becomes
  * QUANTIZED_16BIT_LSTM. The full one (int8), one step or a sequence of them, becomes nnhal.tflite's
  * UNIDIRECTIONAL_SEQUENCE_LSTM: NNAPI's QUANTIZED_LSTM rounds, clips and counts otherwise than
- * TensorFlow Lite in some cells, and has no sequences. */
+ * TensorFlow Lite in some cells, and has no sequences. That operation also is the cell of 16 bits, which
+ * TensorFlow Lite Micro has. */
 #include "tflite/map.h"
 
 #include <errno.h>
@@ -116,6 +117,7 @@ enum {
     TIME_MAJOR = 32,
     FULL_INPUTS = 33,
     N_INTERMEDIATES = 5,
+    FILE_TANH = 4, /* ActivationFunctionType */
 };
 
 /* NULL: the file does not say it. */
@@ -223,20 +225,27 @@ static bool is_full(struct tfl_builder *b, uint32_t rank)
     return b->result == 0;
 }
 
-static void map_full(struct tfl_builder *b, uint32_t rank)
+static void add_cell(struct tfl_builder *b, const uint32_t *inputs, uint32_t n)
 {
-    uint32_t inputs[FULL_INPUTS], outputs[3];
+    uint32_t outputs[3];
 
-    if (!is_full(b, rank))
-        return;
-    full_inputs(b, inputs);
     outputs[0] = tfl_output(b, 0);
     if (b->keeps_states) {
         outputs[1] = tfl_next_state(b, STATE);
         outputs[2] = tfl_next_state(b, CELL);
     }
-    tfl_add(b, tfl_extension_operation(b, NNHAL_TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM), inputs,
-            FULL_INPUTS, outputs, b->keeps_states ? 3 : 1);
+    tfl_add(b, tfl_extension_operation(b, NNHAL_TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM), inputs, n,
+            outputs, b->keeps_states ? 3 : 1);
+}
+
+static void map_full(struct tfl_builder *b, uint32_t rank)
+{
+    uint32_t inputs[FULL_INPUTS];
+
+    if (!is_full(b, rank))
+        return;
+    full_inputs(b, inputs);
+    add_cell(b, inputs, FULL_INPUTS);
 }
 
 void tfl_map_full_lstm(struct tfl_builder *b)
@@ -247,4 +256,61 @@ void tfl_map_full_lstm(struct tfl_builder *b)
 void tfl_map_full_sequence_lstm(struct tfl_builder *b)
 {
     map_full(b, 3);
+}
+
+/* ---- the form of 16 bits ---- */
+
+enum { SIXTEEN_INPUTS = 17 };
+
+static bool is_wide(const struct tfl_tensor *tensor, uint32_t rank)
+{
+    return tensor && tensor->type == TFL_INT16 && tensor->n_dimensions == rank;
+}
+
+/* Whether the file has the parts of a plain cell and no others. Intermediate tensors say nothing here. */
+static bool is_plain(struct tfl_builder *b)
+{
+    if (!is_wide(tfl_in(b, DATA), 3) || !is_wide(tfl_in(b, STATE), 2) ||
+        !is_wide(tfl_in(b, CELL), 2) || !is_wide(tfl_out(b, 0), 3))
+        tfl_fail(b, -ENOTSUP, "data, states and output of a cell of 16 bits must be int16");
+    else if (b->op->options.activation != FILE_TANH)
+        tfl_fail(b, -ENOTSUP, "a cell of 16 bits has the activation %d, not TANH",
+                 b->op->options.activation);
+    for (uint32_t i = DATA + 1; i < CLIPS && b->result == 0; i++) {
+        bool is_part = i < FIRST_PEEPHOLE || (i >= FIRST_BIAS && i < PROJECTION) || i == STATE ||
+                       i == CELL;
+
+        if (!tfl_in(b, i) != !is_part)
+            tfl_fail(b, -ENOTSUP, "input %u must be %s in a cell of 16 bits", i,
+                     is_part ? "given" : "left out");
+    }
+    return b->result == 0;
+}
+
+/* Biases have 64 bits, or 32. */
+static uint32_t sixteen_bias(struct tfl_builder *b, uint32_t i)
+{
+    const struct tfl_tensor *tensor = tfl_in(b, i);
+
+    if (!tensor->data || (tensor->type != TFL_INT64 && tensor->type != TFL_INT32))
+        tfl_fail(b, -ENOTSUP, "input %u, a bias, must be a constant of int64 or int32", i);
+    return tfl_wide(b, i);
+}
+
+void tfl_map_sixteen_sequence_lstm(struct tfl_builder *b)
+{
+    uint32_t inputs[SIXTEEN_INPUTS], n = 0;
+
+    if (!is_plain(b))
+        return;
+    inputs[n++] = tfl_input(b, DATA);
+    for (uint32_t i = DATA + 1; i < FIRST_PEEPHOLE; i++)
+        inputs[n++] = weights_operand(b, i);
+    for (uint32_t i = FIRST_BIAS; i < PROJECTION; i++)
+        inputs[n++] = sixteen_bias(b, i);
+    inputs[n++] = tfl_input(b, STATE);
+    inputs[n++] = tfl_input(b, CELL);
+    inputs[n++] = tfl_f32(b, b->op->options.cell_clip);
+    inputs[n++] = tfl_bool(b, b->op->options.time_major);
+    add_cell(b, inputs, n);
 }

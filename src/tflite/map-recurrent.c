@@ -65,6 +65,10 @@ static void map_sequence_lstm(struct tfl_builder *b)
         tfl_map_full_sequence_lstm(b);
         return;
     }
+    if (tfl_is_sixteen(tfl_in(b, 0))) {
+        tfl_map_sixteen_sequence_lstm(b);
+        return;
+    }
     float_inputs(b, inputs, 0, LSTM_INPUTS);
     n += lstm_settings(b, inputs + n);
     inputs[n++] = tfl_bool(b, b->op->options.time_major);

@@ -43,10 +43,11 @@ void tfl_map(struct tfl_builder *b);
 void tfl_map_detection(struct tfl_builder *b);
 
 /* tfl_map_basic_lstm() and the like - LSTM cells of 8 bits: the basic form of uint8, the full form
- * of int8, one step or a sequence. */
+ * of int8, one step or a sequence; a sequence of int16. */
 void tfl_map_basic_lstm(struct tfl_builder *b);
 void tfl_map_full_lstm(struct tfl_builder *b);
 void tfl_map_full_sequence_lstm(struct tfl_builder *b);
+void tfl_map_sixteen_sequence_lstm(struct tfl_builder *b);
 
 /* tfl_is_relabelled() - whether a tensor of the same type as from has another scale or zero point: what
  * moves codes from one to the other gives them another meaning. */

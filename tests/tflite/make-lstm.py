@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes .tflite files of LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM, with activations of 8 bits and of reals.
+"""Makes .tflite files of LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM, with activations of 8 or 16 bits and of reals.
 
     make-lstm.py FLATC MODEL_SCHEMA FOLDER
 
@@ -9,12 +9,26 @@ or not, with peepholes, with layer normalization, with a projection and clips, b
 give can be compared bit by bit. Weights, biases and scales are random, and always the same. FOLDER/lstm-bare.tflite
 lacks what a cell counts in. FOLDER/lstm-real.tflite has sequences and a step of reals, as converters of old wrote them: no
 input is listed for a normalization.
+
+FOLDER/lstm-sixteen.tflite has plain cells of 16 bits, as TensorFlow Lite Micro's requantize_flatbuffer.py makes
+them of those of 8, and as TensorFlow's quantizer does. What they give for the int16 in FOLDER/lstm-sixteen.bin
+stands behind them: the oracle's codes as int16, and as float32 what the same cell gives in real numbers.
+FOLDER/lstm-sixteen-peephole.tflite has a cell that is not plain.
 """
 
 import itertools
+import math
+import struct
 import sys
+from pathlib import Path
 
 import net as network
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "oracle"))
+import ops_sixteen_lstm as oracle  # noqa: E402
+from case import Tensor  # noqa: E402
+from num import f32  # noqa: E402
 
 OPERATORS = {"LSTM": (16, 4), "UNIDIRECTIONAL_SEQUENCE_LSTM": (44, 3)}
 GATES = 4
@@ -134,7 +148,109 @@ def make_real():
     return net
 
 
+class Sixteen:
+    """A plain cell of 16 bits on a sequence of its own, and what it gives."""
+
+    def __init__(self, net, n_batches, n_steps, n_cells, time_major):
+        self.net, self.n_batches, self.n_steps, self.n_cells, self.time_major = net, n_batches, n_steps, n_cells, time_major
+        self.bias_type, self.cell_scale, self.cell_clip, self.has_peepholes = "INT64", 2**-15, 0.0, False
+        self.x_scale, self.h_scale = f32(net.scale(3e-5, 9e-5)), f32(net.scale(2e-5, 3e-5))
+
+    def constant(self, shape, type_, limit, scale):
+        """The tensor in the file, and as the oracle has it."""
+        values, scale = [self.net.rng.randint(-limit, limit) for _ in range(math.prod(shape))], f32(scale)
+        return Tensor(self.net.tensor(shape, type_, scale, values=values), None, shape, values, scale)
+
+    def matrices(self, n_columns):
+        return [self.constant([self.n_cells, n_columns], "INT8", 127, self.net.scale(0.003, 0.012)) for _ in range(GATES)]
+
+    def state(self, scale):
+        made = self.net.tensor([self.n_batches, self.n_cells], "INT16", scale, zero_point=0)
+        self.net.tensors[made]["is_variable"] = True
+        return made
+
+    def shape(self, size):
+        return ([self.n_steps, self.n_batches] if self.time_major else [self.n_batches, self.n_steps]) + [size]
+
+    def rows(self, of):
+        """of(batch, step) in the order of the sequence's tensors."""
+        outer, inner = (self.n_steps, self.n_batches) if self.time_major else (self.n_batches, self.n_steps)
+        return [v for a in range(outer) for b in range(inner) for v in (of(b, a) if self.time_major else of(a, b))]
+
+    def add(self):
+        net = self.net
+        self.weights, self.recurrent = self.matrices(N_INPUTS), self.matrices(self.n_cells)
+        self.bias = [self.constant([self.n_cells], self.bias_type, int(0.5 / (self.x_scale * w.scale)),
+                                   self.x_scale * w.scale) for w in self.weights]
+        peepholes = [self.constant([self.n_cells], "INT16", 9, 1e-4).index if self.has_peepholes else -1 for _ in range(3)]
+        x = net.tensor(self.shape(N_INPUTS), "INT16", self.x_scale)
+        net.inputs.append(x)
+        result = net.tensor(self.shape(self.n_cells), "INT16", self.h_scale)
+        inputs = [x] + [t.index for t in self.weights + self.recurrent] + peepholes + [t.index for t in self.bias]
+        inputs += [-1, -1, self.state(self.h_scale), self.state(self.cell_scale), -1, -1, -1, -1]
+        # What is left of a file of 8 bits.
+        intermediates = [net.tensor([0], "INT8", 0.01, zero_point=3) for _ in range(5)]
+        net.add("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [result], "UnidirectionalSequenceLSTM", intermediates,
+                fused_activation_function="TANH", cell_clip=self.cell_clip, time_major=self.time_major)
+
+    def codes(self, sequences):
+        cell = oracle.Cell((self.x_scale, self.h_scale, self.cell_scale), self.weights, self.recurrent, self.bias,
+                           f32(self.cell_clip))
+        zeros = [[0] * self.n_cells for _ in range(2 * self.n_batches)]
+        return cell.walk(sequences, zeros[:self.n_batches], zeros[self.n_batches:])[0]
+
+    def real_gate(self, k, x, h):
+        def product(matrix, u, values):
+            return sum(w * v for w, v in zip(oracle.rows(matrix, u), values)) * matrix.scale
+        return [product(self.weights[k], u, x) + product(self.recurrent[k], u, h)
+                + self.bias[k].values[u] * self.bias[k].scale for u in range(self.n_cells)]
+
+    def reals(self, steps):
+        """The outputs of one batch in real numbers."""
+        h, c, out = [0.0] * self.n_cells, [0.0] * self.n_cells, []
+        for codes in steps:
+            x = [q * self.x_scale for q in codes]
+            i, f, j, o = (self.real_gate(k, x, h) for k in range(GATES))
+            sigmoid = lambda v: 1 / (1 + math.exp(-v))
+            c = [sigmoid(fv) * cv + sigmoid(iv) * math.tanh(jv) for iv, fv, jv, cv in zip(i, f, j, c)]
+            if self.cell_clip:
+                c = [min(max(v, -self.cell_clip), self.cell_clip) for v in c]
+            h = [sigmoid(ov) * math.tanh(cv) for ov, cv in zip(o, c)]
+            out.append(h)
+        return out
+
+    def bytes(self):
+        """A sequence, the codes of its outputs, and the same in real numbers."""
+        sequences = [[[self.net.rng.randint(-32768, 32767) for _ in range(N_INPUTS)] for _ in range(self.n_steps)]
+                     for _ in range(self.n_batches)]
+        codes, reals = self.codes(sequences), [self.reals(steps) for steps in sequences]
+        data = b"".join(struct.pack(f"<{len(v)}h", *v) for v in (self.rows(lambda b, t: rows[b][t])
+                                                                 for rows in (sequences, codes)))
+        real = self.rows(lambda b, t: reals[b][t])
+        return data + struct.pack(f"<{len(real)}f", *real)
+
+
+def make_sixteen():
+    """Long and short sequences, both types of biases, a clip, and several scales of the cells' states."""
+    net = network.Net(OPERATORS)
+    cells = [Sixteen(net, *form) for form in ((2, 6, 7, True), (3, 5, 4, False), (1, 120, 9, True), (1, 9, 3, False))]
+    cells[1].bias_type, cells[1].cell_scale, cells[1].cell_clip = "INT32", 2**-14, 0.4
+    cells[2].cell_scale, cells[3].cell_scale = 2**-13, 2**-16
+    cells[3].cell_clip = 0.3
+    for cell in cells:
+        cell.add()
+    return net, b"".join(cell.bytes() for cell in cells)
+
+
 def main(flatc, schema, folder):
+    net, results = make_sixteen()
+    net.write(flatc, schema, folder, "lstm-sixteen")
+    (Path(folder) / "lstm-sixteen.bin").write_bytes(results)
+    odd = network.Net(OPERATORS)
+    cell = Sixteen(odd, 1, 2, 3, True)
+    cell.has_peepholes = True
+    cell.add()
+    odd.write(flatc, schema, folder, "lstm-sixteen-peephole")
     make_taken().write(flatc, schema, folder, "lstm")
     make_real().write(flatc, schema, folder, "lstm-real")
     bare = network.Net(OPERATORS)

@@ -124,7 +124,10 @@ TEST(scales_and_cells_that_cannot_be_exact_are_refused)
         {"scales-channels", "operation 0 (MUL): of codes with a scale for each channel"},
         {"scales-pad", "operation 0 (PAD): from the zero point -11 to 7"},
         {"lstm-bare", "operation 0 (UNIDIRECTIONAL_SEQUENCE_LSTM): 0 intermediate "
-                      "tensors, in place of 5"}};
+                      "tensors, in place of 5"},
+        {"lstm-sixteen-peephole",
+         "operation 0 (UNIDIRECTIONAL_SEQUENCE_LSTM): input 9 must be left "
+         "out in a cell of 16 bits"}};
     struct nnhal_tflite *model;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -465,6 +468,65 @@ TEST(lstm_cells_have_zero_points_of_int8)
 }
 TEST_END
 
+/* ---- LSTM cells of 16 bits ---- */
+
+enum { N_SIXTEEN_CELLS = 4, SIXTEEN_ROOM = 2048 };
+
+/* Of each cell its sequence, the oracle's codes, and what it gives in real numbers. */
+static const uint8_t *take(const uint8_t **at, size_t n)
+{
+    const uint8_t *taken = *at;
+
+    *at += n;
+    return taken;
+}
+
+/* TensorFlow Lite 2.9.0 has no such kernel: the codes are those of the oracle, exactly, and near the
+ * real numbers that they stand for. */
+TEST(lstm_cells_of_16_bits_compute)
+{
+    static int16_t codes[N_SIXTEEN_CELLS][SIXTEEN_ROOM];
+    const void *inputs[N_SIXTEEN_CELLS];
+    const uint8_t *wanted[N_SIXTEEN_CELLS], *real[N_SIXTEEN_CELLS];
+    void *outputs[N_SIXTEEN_CELLS];
+    struct nnhal_tflite *model;
+    char path[4096];
+    size_t n;
+    uint8_t *bytes;
+    const uint8_t *at;
+
+    ck_assert_msg(load_model(made_path("lstm-sixteen"), &model) == 0, "%s", message);
+    snprintf(path, sizeof(path), "%s", made_path("lstm-sixteen"));
+    strcpy(strrchr(path, '.'), ".bin");
+    at = bytes = read_all(path, &n);
+    ck_assert_uint_eq(nnhal_tflite_n_outputs(model), N_SIXTEEN_CELLS);
+    for (uint32_t i = 0; i < N_SIXTEEN_CELLS; i++) {
+        size_t n_bytes = nnhal_tflite_output(model, i)->n_bytes;
+
+        ck_assert_uint_le(n_bytes, sizeof(codes[i]));
+        inputs[i] = take(&at, nnhal_tflite_input(model, i)->n_bytes);
+        wanted[i] = take(&at, n_bytes);
+        real[i] = take(&at, n_bytes / sizeof(int16_t) * sizeof(float));
+        outputs[i] = codes[i];
+    }
+    ck_assert_ptr_eq(at, bytes + n);
+    compute_model(model, inputs, outputs);
+    for (uint32_t i = 0; i < N_SIXTEEN_CELLS; i++) {
+        const struct nnhal_tflite_tensor *output = nnhal_tflite_output(model, i);
+
+        ck_assert_mem_eq(codes[i], wanted[i], output->n_bytes);
+        for (size_t k = 0; k < output->n_bytes / sizeof(int16_t); k++) {
+            float number;
+
+            memcpy(&number, real[i] + k * sizeof(number), sizeof(number));
+            ck_assert_float_eq_tol((float)codes[i][k] * output->scale, number, 0.0005f);
+        }
+    }
+    nnhal_tflite_free(model);
+    free(bytes);
+}
+TEST_END
+
 /* One scale has no dimension along which there are several: what the file says of it is no index. */
 TEST(a_dimension_of_scales_is_no_index)
 {
@@ -486,4 +548,4 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            complex_numbers_are_refused_where_they_mean_something_else, composed_operations_compute,
            the_extension_computes_what_nnapi_has_not, transforms_compute,
            activations_of_16_bits_compute, sparse_constants_are_made_dense,
-           lstm_cells_of_8_bits_compute)
+           lstm_cells_of_8_bits_compute, lstm_cells_of_16_bits_compute)

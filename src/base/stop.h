@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     NN_STOP_E_DEADLINE = 1,
@@ -74,6 +75,41 @@ static inline bool nn_pace_ends(struct nn_pace *pace, size_t cost_ns)
     pace->left_ns = NN_PACE_NS;
     return false;
 }
+
+/* Rounds of a long loop between two looks; zero before the first. */
+struct nn_pace_part {
+    size_t begin, end;
+};
+
+/* nn_pace_next_part() - the part behind part of a loop of n rounds that cost so much each.
+ * Returns: false at the end, or to leave the loop. */
+static inline bool nn_pace_next_part(struct nn_pace *pace, size_t n, size_t cost_ns,
+                                     struct nn_pace_part *part)
+{
+    const size_t n_most = 4096;
+
+    part->begin = part->end;
+    part->end += n - part->begin < n_most ? n - part->begin : n_most;
+    return part->begin < part->end && !nn_pace_ends(pace, cost_ns * (part->end - part->begin));
+}
+
+/* What takes no longer to copy than a look: nothing is spent on it. */
+#define NN_PACE_FREE_BYTES ((size_t)1024)
+
+void nn_pace_copy_long(struct nn_pace *pace, void *to, const void *from, size_t n_bytes);
+
+/* nn_pace_copy() - memcpy() of any length, with looks: what is behind one that stops is left as it
+ * was. A loop of short ones needs looks of its own. */
+static inline void nn_pace_copy(struct nn_pace *pace, void *to, const void *from, size_t n_bytes)
+{
+    if (n_bytes <= NN_PACE_FREE_BYTES)
+        memcpy(to, from, n_bytes);
+    else
+        nn_pace_copy_long(pace, to, from, n_bytes);
+}
+
+/* nn_pace_fill() - memset() of any length, with looks. */
+void nn_pace_fill(struct nn_pace *pace, void *to, unsigned char byte, size_t n_bytes);
 
 /* When set, called by each look on its thread. Tests only. */
 extern void (*nn_stop_observer)(void);

@@ -4,6 +4,9 @@
 #include "base/sys.h"
 #include "support/check-main.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static unsigned n_looks;
 
 static void look_counted(void)
@@ -49,4 +52,31 @@ TEST(a_pace_looks_when_it_has_spent_enough)
 }
 TEST_END
 
-CHECK_MAIN("stop", first_reason_stays, a_pace_looks_when_it_has_spent_enough)
+TEST(long_pieces_of_memory_are_left)
+{
+    enum { N = 4 << 20 };
+    struct nn_stop stop = {.deadline_ns = UINT64_MAX};
+    struct nn_pace pace = nn_pace(&stop);
+    char *from = malloc(N), *to = malloc(N);
+
+    ck_assert(from && to);
+    n_looks = 0;
+    nn_stop_observer = look_counted;
+    nn_pace_fill(&pace, from, 'a', N);
+    nn_pace_copy(&pace, to, from, N);
+    nn_stop_observer = NULL;
+    ck_assert_uint_ge(n_looks, 8);
+    ck_assert_int_eq(memcmp(from, to, N), 0);
+    ck_assert_int_eq(to[N - 1], 'a');
+    stop.deadline_ns = 0;
+    nn_pace_fill(&pace, from, 'b', N);
+    nn_pace_copy(&pace, to, from, N);
+    ck_assert_int_eq(from[N - 1], 'a');
+    ck_assert_int_eq(to[N - 1], 'a');
+    free(from);
+    free(to);
+}
+TEST_END
+
+CHECK_MAIN("stop", first_reason_stays, a_pace_looks_when_it_has_spent_enough,
+           long_pieces_of_memory_are_left)

@@ -25,20 +25,12 @@ static bool may_fold(const struct nn_graph *graph, const struct nn_node *node)
     return true;
 }
 
-/* Memory that is new costs more to touch than to copy to: in pieces, with a look before each. */
-static void copy_result(uint8_t *to, const struct nn_slot *slot, struct nn_stop *stop)
-{
-    const uint8_t *from = slot->data;
-    size_t piece = (size_t)1 << 20;
-
-    for (size_t at = 0; at < slot->size && !nn_stop_look(stop); at += piece)
-        memcpy(to + at, from + at, slot->size - at < piece ? slot->size - at : piece);
-}
-
 /* The node's results become constants. */
 static int keep_outputs(struct nn_graph *graph, struct nn_node *node, const struct nn_frame *frame,
                         struct nn_fold_budget *budget)
 {
+    struct nn_pace pace = nn_pace(budget->stop);
+
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         const struct nn_slot *slot = &frame->slots[node->outputs[i]];
         struct nn_value *value = &graph->values[node->outputs[i]];
@@ -46,7 +38,7 @@ static int keep_outputs(struct nn_graph *graph, struct nn_node *node, const stru
 
         if (!data)
             return nn_error_origin(-ENOMEM);
-        copy_result(data, slot, budget->stop);
+        nn_pace_copy(&pace, data, slot->data, slot->size);
         value->kind = NN_VALUE_CONSTANT;
         value->data = data;
         value->size = slot->size;

@@ -14,6 +14,7 @@
 #ifndef NN_CPU_LSTM_CELL_H
 #define NN_CPU_LSTM_CELL_H
 
+#include "base/stop.h"
 #include "model/lstm.h"
 
 #include <stddef.h>
@@ -52,7 +53,8 @@ struct nn_lstm_io {
     float *out;       /* [outputs]; may be h */
 };
 
-/* nn_lstm_step() - one step of one batch. */
-void nn_lstm_step(const struct nn_lstm_cell *cell, const struct nn_lstm_io *io, float *scratch);
+/* nn_lstm_step() - one step of one batch; if the pace ends, results are undefined. */
+void nn_lstm_step(const struct nn_lstm_cell *cell, const struct nn_lstm_io *io, float *scratch,
+                  struct nn_pace *pace);
 
 #endif

@@ -42,18 +42,17 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct nn_lstm_cell *cell = &d->cell;
     float *scratch = nn_worker_scratch(d->args, worker);
     struct nn_pace pace = nn_pace(d->args->stop);
-    size_t cost = step_cost(cell);
 
     for (size_t b = begin; b < end; b++) {
         const float *h = d->h + b * cell->n_outputs;
         float *c = d->last_c + b * cell->n_cells;
 
-        memcpy(c, d->c + b * cell->n_cells, cell->n_cells * sizeof(*c));
+        nn_pace_copy(&pace, c, d->c + b * cell->n_cells, cell->n_cells * sizeof(*c));
         for (size_t i = 0; i < d->sequence.n_steps; i++) {
             size_t row = nn_sequence_row(&d->sequence, i, b);
             float *out = d->out + row * d->out_row;
 
-            if (nn_pace_ends(&pace, cost))
+            if (nn_pace_ends(&pace, 1))
                 return;
             nn_lstm_step(cell,
                          &(struct nn_lstm_io){.x = d->x + row * cell->n_inputs,
@@ -61,11 +60,11 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
                                               .h = h,
                                               .c = c,
                                               .out = out},
-                         scratch);
+                         scratch, &pace);
             h = out;
         }
         if (d->last_h)
-            memcpy(d->last_h + b * cell->n_outputs, h, cell->n_outputs * sizeof(*h));
+            nn_pace_copy(&pace, d->last_h + b * cell->n_outputs, h, cell->n_outputs * sizeof(*h));
     }
 }
 
@@ -213,6 +212,7 @@ static float *cell_room(const struct lstm_direction *direction, struct nn_f16_sc
 static int nn_lstm__c(const struct nn_kernel_args *args)
 {
     struct nn_f16_scratch wide = {args->scratch};
+    struct nn_pace pace = nn_pace(args->stop);
     struct lstm_direction direction;
     float *results[4];
 
@@ -227,7 +227,7 @@ static int nn_lstm__c(const struct nn_kernel_args *args)
     walk_sequence(&direction);
     for (uint32_t i = 1; i < 4; i++)
         nn_f16_store(&args->outputs[i], results[i]);
-    memset(args->outputs[0].data, 0, args->outputs[0].size);
+    nn_pace_fill(&pace, args->outputs[0].data, 0, args->outputs[0].size);
     return 0;
 }
 

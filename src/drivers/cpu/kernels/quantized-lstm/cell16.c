@@ -80,7 +80,7 @@ static int16_t run_sum(const struct nn_qcell *cell, const int8_t *weights, const
 {
     uint64_t sum = (uint64_t)bias;
 
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, n, 1, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, n, 1, &part);)
         sum += (uint64_t)nn_sixteen_dot(x + part.begin, weights + part.begin,
                                         part.end - part.begin);
     return nn_sat16(nn_sixteen_scale((int64_t)sum, multiplier, NN_ROUNDING_REDUCED));
@@ -109,7 +109,7 @@ static void run_logistic_gate(const struct nn_qcell *cell, uint32_t k, const str
                               int16_t *q)
 {
     run_gate(cell, k, io, q);
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             q[u] = nn_smooth_logistic(table_of(cell), nn_smooth_rescale(q[u], of_gate));
 }
@@ -118,7 +118,7 @@ static void run_logistic_gate(const struct nn_qcell *cell, uint32_t k, const str
 static void run_tanh(const struct nn_qcell *cell, const int16_t *from, struct nn_smooth smooth,
                      int16_t *to)
 {
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             to[u] = nn_smooth_tanh(table_of(cell), nn_smooth_rescale(from[u], smooth));
 }
@@ -136,7 +136,7 @@ static void update_cell(const struct nn_qcell *cell, const int16_t *i, const int
     const struct nn_cell16_params *params = params_of(cell);
     int32_t clip = params->cell_clip;
 
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 5, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 5, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             int16_t sum = nn_sat16(multiply(f[u], io->old[u], params->kept) +
                                    multiply(i[u], j[u], params->taken));
@@ -150,7 +150,7 @@ static void make_hidden(const struct nn_qcell *cell, const int16_t *o, const int
 {
     struct nn_multiplier multiplier = params_of(cell)->hidden;
 
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 5, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 5, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             out[u] = multiply(activated[u], o[u], multiplier);
 }

@@ -89,7 +89,7 @@ static struct nn_multiplier row_factor(const struct nn_qcell *cell, const int16_
     struct nn_multiplier factor;
     int right_shift;
 
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, n, 1, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, n, 1, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             sum += q[u];
             squares += (int64_t)q[u] * q[u];
@@ -113,7 +113,7 @@ static void normalize_gate(const struct nn_qcell *cell, int16_t *q,
 
     factor = row_factor(cell, q, gate->lowest_variance, &mean);
     out.shift = out.shift + 12 > 30 ? 30 : out.shift + 12;
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 10, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 10, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             int32_t v = nn_multiplier_apply((int32_t)(1024 * (int64_t)q[u] - mean), factor);
             int64_t a = (int64_t)v * weights[u] + bias[u];
@@ -130,7 +130,7 @@ static int32_t dot_i8(const struct nn_qcell *cell, const int8_t *weights, const 
 {
     uint32_t sum = 0;
 
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, n, 1, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, n, 1, &part);)
         for (size_t i = part.begin; i < part.end; i++)
             sum += (uint32_t)(weights[i] * (x[i] - zero_point));
     return (int32_t)sum;
@@ -175,7 +175,7 @@ static void update_cell(const struct nn_qcell *cell, const int16_t *i, const int
     int shift = 30 + params_of(cell)->cell_shift;
     int32_t clip = params_of(cell)->cell_clip;
 
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 5, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 5, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             int64_t kept = nn_rdp64((int64_t)f[u] * old[u], 15);
             int64_t taken = nn_rdp64((int64_t)i[u] * j[u], shift);
@@ -192,7 +192,7 @@ static void make_hidden(const struct nn_qcell *cell, const int16_t *o, const int
 {
     const struct nn_cell8_params *params = params_of(cell);
 
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++) {
             int32_t product = o[u] * nn_tanh16(c[u], params->cell_shift + 15);
             int16_t code = nn_sat16((int64_t)nn_multiplier_apply(product, params->hidden) -
@@ -226,7 +226,7 @@ static void project_hidden(const struct nn_qcell *cell, const int8_t *hidden, in
 
 static void activate_gate(const struct nn_qcell *cell, int16_t *q)
 {
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             q[u] = nn_logistic16(q[u]);
 }
@@ -236,7 +236,7 @@ static void run_entry(const struct nn_qcell *cell, const struct nn_qcell_io *io,
                       int16_t *j, int16_t *i)
 {
     run_gate(cell, NN_LSTM_CELL, io, NN_LSTM_NO_OPERAND, io->old, j);
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 20, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 20, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             j[u] = nn_tanh16(j[u], 3);
     if (nn_qcell_has_ended(cell))
@@ -246,7 +246,7 @@ static void run_entry(const struct nn_qcell *cell, const struct nn_qcell_io *io,
         activate_gate(cell, i);
         return;
     }
-    for (struct nn_qcell_part part = {0}; nn_qcell_next(cell, cell->n_cells, 1, &part);)
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(cell->pace, cell->n_cells, 1, &part);)
         for (size_t u = part.begin; u < part.end; u++)
             i[u] = (int16_t)(INT16_MAX - f[u]);
 }
@@ -273,7 +273,7 @@ static void run_step(const struct nn_qcell *cell, const struct nn_qcell_io *io, 
     if (nn_qcell_data(cell, MAP->projection))
         project_hidden(cell, hidden, io->out);
     else
-        memcpy(io->out, hidden, n);
+        nn_pace_copy(cell->pace, io->out, hidden, n);
 }
 
 struct nn_qcell nn_cell8_open(const struct nn_kernel_args *args)

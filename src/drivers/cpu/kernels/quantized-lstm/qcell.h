@@ -63,21 +63,6 @@ static inline const void *nn_qcell_data(const struct nn_qcell *cell, uint32_t i)
     return cell->args->inputs[i].data;
 }
 
-/* Numbers of a row between two looks. */
-struct nn_qcell_part {
-    size_t begin, end;
-};
-
-/* nn_qcell_next() - the next part of n numbers that cost so much each.
- * Returns: false at the end, or to stop. */
-static inline bool nn_qcell_next(const struct nn_qcell *cell, size_t n, size_t cost,
-                                 struct nn_qcell_part *part)
-{
-    part->begin = part->end;
-    part->end += n - part->begin < 4096 ? n - part->begin : 4096;
-    return part->begin < part->end && !nn_pace_ends(cell->pace, cost * (part->end - part->begin));
-}
-
 /* nn_qcell_has_ended() - whether a look has ended the step: what it made is of no use. */
 static inline bool nn_qcell_has_ended(const struct nn_qcell *cell)
 {

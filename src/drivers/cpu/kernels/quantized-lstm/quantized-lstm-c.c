@@ -47,7 +47,7 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
                       .c = (int16_t *)args->outputs[1].data + b * cell.n_cells,
                       .out = out},
                   nn_worker_scratch(args, worker));
-        memcpy((int8_t *)args->outputs[0].data + at, out, cell.n_outputs);
+        nn_pace_copy(&pace, (int8_t *)args->outputs[0].data + at, out, cell.n_outputs);
     }
 }
 
@@ -96,8 +96,9 @@ static void walk_batch(const struct lite_sequence *walk, size_t b, int16_t *scra
     int16_t *c = scratch + nn_qcell_scratch(cell->n_cells);
     size_t c_bytes = cell->n_cells * sizeof(*c);
 
-    memcpy(c, (const int16_t *)nn_qcell_data(cell, cell->map->cell_state) + b * cell->n_cells,
-           c_bytes);
+    nn_pace_copy(cell->pace, c,
+                 (const int16_t *)nn_qcell_data(cell, cell->map->cell_state) + b * cell->n_cells,
+                 c_bytes);
     for (size_t t = 0; t < walk->sequence.n_steps && !nn_pace_ends(cell->pace, 1); t++) {
         size_t row = nn_sequence_row(&walk->sequence, t, b);
         const void *x = code_row(cell, nn_qcell_data(cell, cell->map->x), row, cell->n_inputs);
@@ -109,9 +110,9 @@ static void walk_batch(const struct lite_sequence *walk, size_t b, int16_t *scra
     }
     if (args->n_outputs < 3)
         return;
-    memcpy(code_row(cell, args->outputs[1].data, b, cell->n_outputs), h,
-           cell->n_outputs * cell->code_bytes);
-    memcpy((int16_t *)args->outputs[2].data + b * cell->n_cells, c, c_bytes);
+    nn_pace_copy(cell->pace, code_row(cell, args->outputs[1].data, b, cell->n_outputs), h,
+                 cell->n_outputs * cell->code_bytes);
+    nn_pace_copy(cell->pace, (int16_t *)args->outputs[2].data + b * cell->n_cells, c, c_bytes);
 }
 
 static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)

@@ -55,18 +55,19 @@ float nn_dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
-void nn_matvec_add(float *out, const float *weights, const float *x, size_t n_rows, size_t n)
+void nn_matvec_add(float *out, const float *weights, const float *x, size_t n_rows, size_t n,
+                   struct nn_pace *pace)
 {
     size_t r = 0;
 
-    for (; r + N_ROWS <= n_rows; r += N_ROWS) {
+    for (; r + N_ROWS <= n_rows && !nn_pace_ends(pace, 5 + n); r += N_ROWS) {
         float sums[N_ROWS];
 
         dot_rows(N_ROWS, weights + r * n, x, n, sums);
         for (size_t k = 0; k < N_ROWS; k++)
             out[r + k] += sums[k];
     }
-    for (; r < n_rows; r++)
+    for (; r < n_rows && !nn_pace_ends(pace, 5 + n / 2); r++)
         out[r] += nn_dot(weights + r * n, x, n);
 }
 
@@ -78,7 +79,7 @@ void nn_matvec_add(float *out, const float *weights, const float *x, size_t n_ro
     }                                                                                              \
     break
 
-void nn_rnn_activate(int32_t code, float *values, size_t n)
+static void activate_part(int32_t code, float *values, size_t n)
 {
     switch (code) {
     case NN_RNN_RELU:
@@ -96,4 +97,10 @@ void nn_rnn_activate(int32_t code, float *values, size_t n)
     default:
         break;
     }
+}
+
+void nn_rnn_activate(int32_t code, float *values, size_t n, struct nn_pace *pace)
+{
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n, 10, &part);)
+        activate_part(code, values + part.begin, part.end - part.begin);
 }

@@ -3,9 +3,12 @@
  *
  * The sums run in lanes that are added up in a fixed order, so that a result
  * depends on shapes alone. Activations are those of recurrent operations, which
- * have a code of their own. */
+ * have a code of their own. Rows are as many and as long as an application likes: what is left when
+ * a pace ends is not computed. */
 #ifndef NN_CPU_RNN_MATVEC_H
 #define NN_CPU_RNN_MATVEC_H
+
+#include "base/stop.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,12 +25,12 @@ enum nn_rnn_activation {
 
 /* nn_matvec_add() - out[r] += sum over i of weights[r][i] * x[i], for n_rows rows of n. */
 void nn_matvec_add(float *out /* [n_rows] */, const float *weights /* [n_rows, n] */,
-                   const float *x /* [n] */, size_t n_rows, size_t n);
+                   const float *x /* [n] */, size_t n_rows, size_t n, struct nn_pace *pace);
 
 /* nn_dot() - the sum over i of a[i] * b[i]. */
 float nn_dot(const float *a, const float *b, size_t n);
 
 /* nn_rnn_activate() - applies an activation (a code of 0 to 6) to n values. */
-void nn_rnn_activate(int32_t code, float *values, size_t n);
+void nn_rnn_activate(int32_t code, float *values, size_t n, struct nn_pace *pace);
 
 #endif

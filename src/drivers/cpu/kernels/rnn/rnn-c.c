@@ -25,14 +25,14 @@ struct rnn_cell {
 };
 
 static void step_cell(const struct rnn_cell *cell, const float *x, const float *aux, const float *h,
-                      float *out)
+                      float *out, struct nn_pace *pace)
 {
-    memcpy(out, cell->bias, cell->n_units * sizeof(*out));
-    nn_matvec_add(out, cell->weights, x, cell->n_units, cell->n_inputs);
+    nn_pace_copy(pace, out, cell->bias, cell->n_units * sizeof(*out));
+    nn_matvec_add(out, cell->weights, x, cell->n_units, cell->n_inputs, pace);
     if (cell->aux_weights)
-        nn_matvec_add(out, cell->aux_weights, aux, cell->n_units, cell->n_aux);
-    nn_matvec_add(out, cell->recurrent, h, cell->n_units, cell->n_units);
-    nn_rnn_activate(cell->activation, out, cell->n_units);
+        nn_matvec_add(out, cell->aux_weights, aux, cell->n_units, cell->n_aux, pace);
+    nn_matvec_add(out, cell->recurrent, h, cell->n_units, cell->n_units, pace);
+    nn_rnn_activate(cell->activation, out, cell->n_units, pace);
 }
 
 struct rnn_direction {
@@ -56,7 +56,6 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct rnn_direction *d = ctx;
     const struct rnn_cell *cell = &d->cell;
     struct nn_pace pace = nn_pace(d->args->stop);
-    size_t cost = step_cost(cell);
 
     for (size_t b = begin; b < end; b++) {
         const float *h = d->h + b * cell->n_units;
@@ -65,14 +64,14 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             size_t row = nn_sequence_row(&d->sequence, i, b);
             float *out = d->out + row * d->out_row;
 
-            if (nn_pace_ends(&pace, cost))
+            if (nn_pace_ends(&pace, 1))
                 return;
             step_cell(cell, d->x + row * cell->n_inputs,
-                      cell->aux_weights ? d->aux + row * cell->n_aux : NULL, h, out);
+                      cell->aux_weights ? d->aux + row * cell->n_aux : NULL, h, out, &pace);
             h = out;
         }
         if (d->last_h)
-            memcpy(d->last_h + b * cell->n_units, h, cell->n_units * sizeof(*h));
+            nn_pace_copy(&pace, d->last_h + b * cell->n_units, h, cell->n_units * sizeof(*h));
     }
 }
 
@@ -244,16 +243,16 @@ static int lower_svdf(struct nn_lower *lower)
 /* A filter's memory gets the newest feature at its end, is summed up in time, and
  * moves on by one; its new last place is 0. */
 static float run_filter(const struct svdf *svdf, size_t f, const float *x, const float *state,
-                        float *state_out)
+                        float *state_out, struct nn_pace *pace)
 {
     const float *time = svdf->time + f * svdf->n_memory;
     size_t last = svdf->n_memory - 1;
     float newest = nn_dot(svdf->features + f * svdf->n_inputs, x, svdf->n_inputs);
 
-    for (size_t m = 0; m + 1 < last; m++)
-        state_out[m] = state[m + 1];
-    if (last)
+    if (last) {
+        nn_pace_copy(pace, state_out, state + 1, (last - 1) * sizeof(*state_out));
         state_out[last - 1] = newest;
+    }
     state_out[last] = 0.0f;
     return nn_dot(state, time, last) + newest * time[last];
 }
@@ -267,16 +266,19 @@ static void svdf_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     for (size_t b = begin; b < end; b++) {
         float *out = svdf->out + b * svdf->n_units;
 
-        for (size_t u = 0; u < svdf->n_units; u++)
-            out[u] = svdf->bias ? svdf->bias[u] : 0.0f;
+        if (svdf->bias)
+            nn_pace_copy(&pace, out, svdf->bias, svdf->n_units * sizeof(*out));
+        else
+            nn_pace_fill(&pace, out, 0, svdf->n_units * sizeof(*out));
         for (size_t f = 0; f < svdf->n_filters; f++) {
             if (nn_pace_ends(&pace, 5 + (svdf->n_inputs + svdf->n_memory) / 2))
                 return;
             out[f / svdf->rank] += run_filter(svdf, f, svdf->x + b * svdf->n_inputs,
                                               svdf->state + b * n_state + f * svdf->n_memory,
-                                              svdf->state_out + b * n_state + f * svdf->n_memory);
+                                              svdf->state_out + b * n_state + f * svdf->n_memory,
+                                              &pace);
         }
-        nn_rnn_activate(svdf->activation, out, svdf->n_units);
+        nn_rnn_activate(svdf->activation, out, svdf->n_units, &pace);
     }
 }
 

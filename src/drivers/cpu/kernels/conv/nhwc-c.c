@@ -13,6 +13,7 @@ struct stage_job {
     struct nn_conv_sizes sizes;
     bool is_nchw;
     void *staged;
+    struct nn_stop *stop;
 };
 
 static float load_float(const struct nn_tensor *tensor, size_t i)
@@ -70,10 +71,11 @@ static void stage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     bool is_signed = tensor->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     size_t row_items = job->sizes.w * job->sizes.c;
     int16_t *out = (int16_t *)job->staged + begin * row_items;
+    struct nn_pace pace = nn_pace(job->stop);
 
     if (!job->is_nchw) {
         nn_gemm_widen_q8(out, (const uint8_t *)tensor->data + begin * row_items, is_signed,
-                         tensor->zero_point, (end - begin) * row_items);
+                         tensor->zero_point, (end - begin) * row_items, &pace);
         return;
     }
     for (size_t row = begin; row < end; row++)
@@ -81,7 +83,7 @@ static void stage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
             for (size_t c = 0; c < job->sizes.c; c++)
                 nn_gemm_widen_q8(out++,
                                  (const uint8_t *)tensor->data + source_index(job, row, x, c),
-                                 is_signed, tensor->zero_point, 1);
+                                 is_signed, tensor->zero_point, 1, &pace);
 }
 
 static void unstage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -98,7 +100,8 @@ static void unstage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker
 static void copy_staged(const struct nn_kernel_args *args, const struct nn_tensor *tensor,
                         bool is_nchw, void *staged, size_t element_cost, nn_range_fn rows)
 {
-    struct stage_job job = {tensor, nn_conv_sizes(tensor->dims, is_nchw), is_nchw, staged};
+    struct stage_job job = {tensor, nn_conv_sizes(tensor->dims, is_nchw), is_nchw, staged,
+                            args->stop};
 
     nn_parallel_for(args, job.sizes.n * job.sizes.h,
                     1 + job.sizes.w * job.sizes.c * element_cost / 16, rows, &job);

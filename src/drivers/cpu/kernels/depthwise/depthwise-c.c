@@ -91,23 +91,27 @@ static float float_at(const void *data, bool is_half, size_t i)
 
 /* Bias and filter [k][n_cols], one behind the other at block. */
 static void pack_weights(uint8_t *block, const struct depthwise_pieces *pieces,
-                         const struct nn_gemm_weights *from)
+                         const struct nn_gemm_weights *from, struct nn_stop *stop)
 {
+    struct nn_pace pace = nn_pace(stop);
     float *bias = (float *)(void *)block;
     float *filter = (float *)(void *)(block + pieces->bias);
     bool is_half = from->type == NNHAL_TENSOR_FLOAT16;
     size_t n = from->n_cols;
 
     if (!is_half && from->type != NNHAL_TENSOR_FLOAT32) {
-        memcpy(bias, from->bias, n * sizeof(float));
+        nn_pace_copy(&pace, bias, from->bias, n * sizeof(float));
         nn_gemm_widen_q8((int16_t *)(void *)filter, from->weights,
-                         from->type != NNHAL_TENSOR_QUANT8_ASYMM, from->zero_point, n * from->k);
+                         from->type != NNHAL_TENSOR_QUANT8_ASYMM, from->zero_point, n * from->k,
+                         &pace);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        bias[i] = float_at(from->bias, is_half, i);
-    for (size_t i = 0; i < n * from->k; i++)
-        filter[i] = float_at(from->weights, is_half, i);
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            bias[i] = float_at(from->bias, is_half, i);
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n * from->k, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            filter[i] = float_at(from->weights, is_half, i);
 }
 
 /* ---- lowering ---- */
@@ -157,7 +161,8 @@ static int lower_depthwise(struct nn_lower *lower)
                                                .weights = filter->value,
                                                .bias = bias->value,
                                                .n_cols = filter->dims[3],
-                                               .k = (size_t)filter->dims[1] * filter->dims[2]});
+                                               .k = (size_t)filter->dims[1] * filter->dims[2]},
+                     lower->stop);
     return 0;
 }
 
@@ -381,7 +386,8 @@ static const uint8_t *stage_weights(const struct nn_kernel_args *args,
                                            .weights = filter->data,
                                            .bias = args->inputs[NN_CONV_BIAS].data,
                                            .n_cols = filter->dims[3],
-                                           .k = (size_t)filter->dims[1] * filter->dims[2]});
+                                           .k = (size_t)filter->dims[1] * filter->dims[2]},
+                 args->stop);
     return block;
 }
 

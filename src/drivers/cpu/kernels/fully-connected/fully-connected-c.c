@@ -253,9 +253,9 @@ static void prepare_q8(struct dense_q8_job *job, const struct nn_kernel_args *ar
                                     .low = params->low,
                                     .high = params->high,
                                     .rounds_once = is_signed};
-    for (size_t b = 0; b < job->n_rows && !nn_pace_ends(&pace, k); b++) {
+    for (size_t b = 0; b < job->n_rows && !nn_pace_ends(&pace, 2); b++) {
         nn_gemm_widen_q8(rows + b * stride, (const uint8_t *)input->data + b * k, is_signed,
-                         input->zero_point, k);
+                         input->zero_point, k, &pace);
         memset(rows + b * stride + k, 0, (stride - k) * sizeof(*rows));
     }
     block = args->scratch + job->n_rows * stride * sizeof(*rows);

@@ -27,7 +27,7 @@ static size_t panel_index(size_t n, size_t k, size_t n_k)
 }
 
 /* Padding columns are zero: they are computed with the others and not written out. */
-static void clear_rest(float *block, size_t n_cols, size_t k)
+static void clear_rest(float *block, size_t n_cols, size_t k, struct nn_pace *pace)
 {
     size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_F32);
     size_t first = columns - NN_GEMM_COLS_F32;
@@ -35,7 +35,7 @@ static void clear_rest(float *block, size_t n_cols, size_t k)
     if (columns == n_cols)
         return;
     memset(block + first, 0, NN_GEMM_COLS_F32 * sizeof(float));
-    memset(block + columns + first * k, 0, NN_GEMM_COLS_F32 * k * sizeof(float));
+    nn_pace_fill(pace, block + columns + first * k, 0, NN_GEMM_COLS_F32 * k * sizeof(float));
 }
 
 static void pack_float(float *block, const struct nn_gemm_weights *from, struct nn_stop *stop)
@@ -47,13 +47,14 @@ static void pack_float(float *block, const struct nn_gemm_weights *from, struct 
     float *panels = block + columns;
     struct nn_pace pace = nn_pace(stop);
 
-    clear_rest(block, from->n_cols, k);
-    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 2 * k); n++) {
+    clear_rest(block, from->n_cols, k, &pace);
+    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 2); n++) {
         block[n] = is_half ? nn_f16_to_f32(((const uint16_t *)from->bias)[n])
                            : ((const float *)from->bias)[n];
-        for (size_t i = 0; i < k; i++)
-            panels[panel_index(n, i, k)] = is_half ? nn_f16_to_f32(halves[n * k + i])
-                                                   : floats[n * k + i];
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, k, 4, &part);)
+            for (size_t i = part.begin; i < part.end; i++)
+                panels[panel_index(n, i, k)] = is_half ? nn_f16_to_f32(halves[n * k + i])
+                                                       : floats[n * k + i];
     }
 }
 
@@ -215,19 +216,27 @@ bool nn_gemm_bytes_q8(size_t n_cols, size_t k, size_t *ret_bytes)
     return nn_mul_size(columns, row, ret_bytes);
 }
 
-void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero_point, size_t n)
+static void widen_part(int16_t *out, const void *in, bool is_signed, int32_t zero_point,
+                       const struct nn_pace_part *part)
 {
     const int8_t *s8 = in;
     const uint8_t *u8 = in;
     int16_t zero = (int16_t)zero_point;
 
     if (is_signed) {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = part->begin; i < part->end; i++)
             out[i] = (int16_t)(s8[i] - zero);
     } else {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = part->begin; i < part->end; i++)
             out[i] = (int16_t)(u8[i] - zero);
     }
+}
+
+void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero_point, size_t n,
+                      struct nn_pace *pace)
+{
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n, 1, &part);)
+        widen_part(out, in, is_signed, zero_point, &part);
 }
 
 /* Zero points are taken away once here, not in each product; padding adds products of 0. */
@@ -240,11 +249,11 @@ static void pack_q8(uint8_t *block, const struct nn_gemm_weights *from, struct n
     int16_t *rows = (int16_t *)(void *)(block + columns * sizeof(int32_t));
 
     memset(block + from->n_cols * sizeof(int32_t), 0, n_rest * sizeof(int32_t));
-    memset(rows + from->n_cols * stride, 0, n_rest * stride * sizeof(*rows));
-    memcpy(block, from->bias, from->n_cols * sizeof(int32_t));
-    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, from->k); n++) {
+    nn_pace_fill(&pace, rows + from->n_cols * stride, 0, n_rest * stride * sizeof(*rows));
+    nn_pace_copy(&pace, block, from->bias, from->n_cols * sizeof(int32_t));
+    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 2); n++) {
         nn_gemm_widen_q8(rows + n * stride, (const uint8_t *)from->weights + n * from->k, is_signed,
-                         from->zero_point, from->k);
+                         from->zero_point, from->k, &pace);
         memset(rows + n * stride + from->k, 0, (stride - from->k) * sizeof(*rows));
     }
 }

@@ -122,8 +122,9 @@ bool nn_gemm_bytes_q8(size_t n_cols, size_t k, size_t *ret_bytes);
 /* nn_gemm_use_q8() - points gemm's bias and weights at such a block. */
 void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block);
 
-/* nn_gemm_widen_q8() - n bytes to int16, minus the zero point. */
-void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero_point, size_t n);
+/* nn_gemm_widen_q8() - n bytes to int16, minus the zero point, until the pace ends. */
+void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero_point, size_t n,
+                      struct nn_pace *pace);
 
 /* nn_gemm_run_q8() - as nn_gemm_run_f32(); rows come from nn_gemm_widen_q8(),
  * with room and zeroes up to nn_gemm_k_q8(k). first_col: multiple of NN_GEMM_COLS_Q8. */

@@ -13,6 +13,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Elements between two looks of the functions for many. */
+enum { NN_DEQUANTIZE_PIECE = 1 << 16 };
+
 /* nn_dequantize_load() - elements [first, first + n). */
 static inline void nn_dequantize_load(const struct nn_tensor *tensor, size_t first, size_t n,
                                       float *to)
@@ -54,10 +57,10 @@ static inline void nn_dequantize_load(const struct nn_tensor *tensor, size_t fir
 static inline void nn_dequantize_load_long(const struct nn_tensor *tensor, size_t first, size_t n,
                                            float *to, struct nn_stop *stop)
 {
-    enum { PIECE = 1 << 18 };
-
-    for (size_t done = 0; done < n && !nn_stop_look(stop); done += PIECE)
-        nn_dequantize_load(tensor, first + done, n - done < PIECE ? n - done : PIECE, to + done);
+    for (size_t done = 0; done < n && !nn_stop_look(stop); done += NN_DEQUANTIZE_PIECE)
+        nn_dequantize_load(tensor, first + done,
+                           n - done < NN_DEQUANTIZE_PIECE ? n - done : NN_DEQUANTIZE_PIECE,
+                           to + done);
 }
 
 /* The code of a real number: x / scale + zero_point in float, clamped. NaN gives low. */
@@ -102,6 +105,16 @@ static inline void nn_quantize_store(const struct nn_tensor *tensor, size_t firs
     default:
         break;
     }
+}
+
+/* nn_quantize_store_long() - the same of many elements, as nn_dequantize_load_long(). */
+static inline void nn_quantize_store_long(const struct nn_tensor *tensor, size_t first, size_t n,
+                                          const float *from, struct nn_stop *stop)
+{
+    for (size_t done = 0; done < n && !nn_stop_look(stop); done += NN_DEQUANTIZE_PIECE)
+        nn_quantize_store(tensor, first + done,
+                          n - done < NN_DEQUANTIZE_PIECE ? n - done : NN_DEQUANTIZE_PIECE,
+                          from + done);
 }
 
 #endif

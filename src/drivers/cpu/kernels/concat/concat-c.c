@@ -105,7 +105,7 @@ copy_runs_of(size_t run_bytes, const struct runs *runs, const char *from, char *
 
     for (size_t i = 0; i < runs->n_rows && !nn_pace_ends(&pace, 2 + run_bytes / 8);
          i++, from += runs->from_step, to += runs->to_step)
-        memcpy(to, from, run_bytes);
+        nn_pace_copy(&pace, to, from, run_bytes);
 }
 
 /* Runs of few channels are shorter than a call of memcpy(): with a constant size there is none. */

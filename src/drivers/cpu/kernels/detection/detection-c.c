@@ -33,18 +33,19 @@ static void transform_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct nn_tensor *inputs = transform->args->inputs;
     size_t n = inputs[1].dims[1];
     float *row = nn_worker_scratch(transform->args, worker), size[2];
+    struct nn_pace pace = nn_pace(transform->args->stop);
     struct nn_box box, moved;
 
     for (size_t r = begin; r < end; r++) {
         nn_dequantize_load(&inputs[0], r * 4, 4, (float *)&box);
-        nn_dequantize_load(&inputs[1], r * n, n, row);
+        nn_dequantize_load_long(&inputs[1], r * n, n, row, transform->args->stop);
         nn_dequantize_load(&inputs[3], (size_t)transform->batches[r] * 2, 2, size);
-        for (size_t i = 0; i < n; i += 4) {
+        for (size_t i = 0; i < n && !nn_pace_ends(&pace, 40); i += 4) {
             moved = nn_box_transform(&box, row + i);
             moved = nn_box_clip(&moved, size[1], size[0]);
             memcpy(row + i, &moved, sizeof(moved));
         }
-        nn_quantize_store(&transform->args->outputs[0], r * n, n, row);
+        nn_quantize_store_long(&transform->args->outputs[0], r * n, n, row, transform->args->stop);
     }
 }
 
@@ -425,21 +426,23 @@ static void run_batch(const struct nn_kernel_args *args, struct post *post, size
 {
     size_t n_scores = post->n_anchors * post->n_classes, room = post->room;
     size_t n_deltas = post->n_anchors * post->n_deltas;
+    struct nn_pace pace = nn_pace(args->stop);
 
     nn_dequantize_load_long(&args->inputs[0], b * n_scores, n_scores, post->scores, args->stop);
     nn_dequantize_load_long(&args->inputs[1], b * n_deltas, n_deltas, post->deltas, args->stop);
     decode_boxes(post);
     post->n_out = 0;
     post->out_classes = (int32_t *)args->outputs[2].data + b * room;
-    memset(post->out_scores, 0, room * sizeof(*post->out_scores));
-    memset(post->out_boxes, 0, room * sizeof(*post->out_boxes));
-    memset(post->out_classes, 0, room * sizeof(*post->out_classes));
+    nn_pace_fill(&pace, post->out_scores, 0, room * sizeof(*post->out_scores));
+    nn_pace_fill(&pace, post->out_boxes, 0, room * sizeof(*post->out_boxes));
+    nn_pace_fill(&pace, post->out_classes, 0, room * sizeof(*post->out_classes));
     if (post->params->is_regular)
         choose_regular(post);
     else
         choose_fast(post);
-    nn_quantize_store(&args->outputs[0], b * room, room, post->out_scores);
-    nn_quantize_store(&args->outputs[1], b * room * 4, room * 4, (const float *)post->out_boxes);
+    nn_quantize_store_long(&args->outputs[0], b * room, room, post->out_scores, args->stop);
+    nn_quantize_store_long(&args->outputs[1], b * room * 4, room * 4,
+                           (const float *)post->out_boxes, args->stop);
     ((int32_t *)args->outputs[3].data)[b] = (int32_t)post->n_out;
 }
 

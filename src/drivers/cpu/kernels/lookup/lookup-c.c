@@ -26,30 +26,41 @@ struct gather_job {
     size_t inner_bytes; /* moved per index */
     const char *in;
     char *out;
+    struct nn_stop *stop;
 };
 
 static void gather_items(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct gather_job *job = ctx;
+    struct nn_pace pace = nn_pace(job->stop);
 
     for (size_t i = begin; i < end; i++) {
         size_t row = i / job->n_indices * job->dim + (size_t)job->indices[i % job->n_indices];
 
-        memcpy(job->out + i * job->inner_bytes, job->in + row * job->inner_bytes, job->inner_bytes);
+        nn_pace_copy(&pace, job->out + i * job->inner_bytes, job->in + row * job->inner_bytes,
+                     job->inner_bytes);
     }
 }
+
+/* Indices between two looks whether to stop. */
+enum { PIECE = 16384 };
 
 /* Copies the indices, so that what is checked is what is used. */
 static int take_indices(const struct nn_kernel_args *args, const struct nn_tensor *tensor,
                         size_t dim, struct gather_job *job)
 {
+    const volatile int32_t *from = tensor->data;
     int32_t *indices = (int32_t *)(void *)args->scratch;
+    struct nn_pace pace = nn_pace(args->stop);
 
     job->n_indices = tensor->size / sizeof(*indices);
-    memcpy(indices, tensor->data, job->n_indices * sizeof(*indices));
-    for (size_t i = 0; i < job->n_indices; i++)
+    for (size_t i = 0; i < job->n_indices; i++) {
+        if (i % PIECE == 0 && nn_pace_ends(&pace, 4 * PIECE))
+            return NN_KERNEL_E_CANCELLED;
+        indices[i] = from[i];
         if (indices[i] < 0 || (uint32_t)indices[i] >= dim)
             return nn_kernel_refuse(args, "index %d is outside [0, %zu)", indices[i], dim);
+    }
     job->indices = indices;
     job->dim = dim;
     return 0;
@@ -58,7 +69,7 @@ static int take_indices(const struct nn_kernel_args *args, const struct nn_tenso
 static int gather_rows(const struct nn_kernel_args *args, const struct nn_tensor *values,
                        uint32_t axis, const struct nn_tensor *indices)
 {
-    struct gather_job job = {.in = values->data, .out = args->outputs[0].data};
+    struct gather_job job = {.in = values->data, .out = args->outputs[0].data, .stop = args->stop};
     size_t n_outer = nn_dims_count(values->dims, 0, axis);
     int r = take_indices(args, indices, values->dims[axis], &job);
 
@@ -143,15 +154,14 @@ static int nn_hashtable_lookup__c(const struct nn_kernel_args *args)
     uint8_t *hits = args->outputs[1].data;
     struct nn_pace pace = nn_pace(args->stop);
 
-    for (size_t i = 0; i < n_lookups && !nn_pace_ends(&pace, 50 + row_bytes / 8);
-         i++, out += row_bytes) {
+    for (size_t i = 0; i < n_lookups && !nn_pace_ends(&pace, 50); i++, out += row_bytes) {
         size_t row = find_key(keys, n_keys, lookups[i]);
 
         hits[i] = row < n_keys;
         if (row < n_keys)
-            memcpy(out, (const char *)values->data + row * row_bytes, row_bytes);
+            nn_pace_copy(&pace, out, (const char *)values->data + row * row_bytes, row_bytes);
         else
-            memset(out, 0, row_bytes);
+            nn_pace_fill(&pace, out, 0, row_bytes);
     }
     return 0;
 }
@@ -206,7 +216,8 @@ static bool lsh_bit(const struct lsh_job *job, size_t bit, uint8_t *key, struct 
     for (size_t r = 0; r < n_rows && !nn_pace_ends(pace, 10 + row_bytes / 4); r++) {
         int64_t hash;
 
-        memcpy(key + sizeof(seed), (const char *)input->data + r * row_bytes, row_bytes);
+        nn_pace_copy(pace, key + sizeof(seed), (const char *)input->data + r * row_bytes,
+                     row_bytes);
         hash = (int64_t)nn_fingerprint64(key, sizeof(seed) + row_bytes);
         score += job->weights ? (double)job->weights[r] * (double)hash : (double)hash;
     }

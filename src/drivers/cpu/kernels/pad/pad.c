@@ -80,6 +80,7 @@ struct filler {
     size_t value_bytes;
     const char *in;
     char *out;
+    struct nn_stop *stop;
 };
 
 static size_t padded(const struct nn_pad *pad, size_t d)
@@ -115,13 +116,21 @@ static bool row_in_input(const struct nn_pad *pad, const size_t *at, size_t *ret
     return true;
 }
 
-static char *fill_cells(const struct filler *filler, size_t n_cells, char *out)
-{
-    size_t n_bytes = n_cells * filler->pad->element_bytes;
+/* Values that are filled in between two looks whether to stop. */
+enum { PIECE = 16384 };
 
-    if (n_cells == 0)
-        return out;
-    nn_fill(out, n_bytes / filler->value_bytes, filler->value, filler->value_bytes);
+static char *fill_cells(const struct filler *filler, size_t n_cells, char *out,
+                        struct nn_pace *pace)
+{
+    size_t n_bytes = n_cells * filler->pad->element_bytes, n = n_bytes / filler->value_bytes;
+
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t n_now = n - at < PIECE ? n - at : PIECE;
+
+        if (nn_pace_ends(pace, n_now * filler->value_bytes / 2))
+            break;
+        nn_fill(out + at * filler->value_bytes, n_now, filler->value, filler->value_bytes);
+    }
     return out + n_bytes;
 }
 
@@ -131,29 +140,31 @@ static void pad_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct nn_pad *pad = filler->pad;
     size_t last = pad->rank - 1, n_inside = pad->dims[last] * pad->element_bytes;
     char *out = filler->out + begin * padded(pad, last) * pad->element_bytes;
+    struct nn_pace pace = nn_pace(filler->stop);
     size_t at[NNHAL_MAX_RANK], in;
 
     (void)worker;
     row_find(pad, begin, at);
     for (size_t row = begin; row < end; row++, row_next(pad, at)) {
         if (!row_in_input(pad, at, &in)) {
-            out = fill_cells(filler, padded(pad, last), out);
+            out = fill_cells(filler, padded(pad, last), out, &pace);
             continue;
         }
-        out = fill_cells(filler, pad->before[last], out);
-        memcpy(out, filler->in + in * n_inside, n_inside);
-        out = fill_cells(filler, pad->after[last], out + n_inside);
+        out = fill_cells(filler, pad->before[last], out, &pace);
+        nn_pace_copy(&pace, out, filler->in + in * n_inside, n_inside);
+        out = fill_cells(filler, pad->after[last], out + n_inside, &pace);
     }
 }
 
 void nn_pad_value(const struct nn_kernel_args *args, const struct nn_pad *pad, const void *value,
                   size_t value_bytes, const void *in, void *out)
 {
-    struct filler filler = {pad, value, value_bytes, in, out};
+    struct filler filler = {pad, value, value_bytes, in, out, args->stop};
+    struct nn_pace pace = nn_pace(args->stop);
     size_t n_rows = 1;
 
     if (pad->rank == 0) {
-        memcpy(out, in, pad->element_bytes);
+        nn_pace_copy(&pace, out, in, pad->element_bytes);
         return;
     }
     for (size_t d = 0; d + 1 < pad->rank; d++)
@@ -179,9 +190,9 @@ static void mirror_margins(const struct nn_pad *pad, size_t d, size_t edge, char
     const char *last = first + (dim - 1) * step;
 
     for (size_t j = 0; j < before; j++)
-        memcpy(out + j * step, first + (before - 1 - j + edge) * step, step);
+        nn_pace_copy(pad->pace, out + j * step, first + (before - 1 - j + edge) * step, step);
     for (size_t j = 0; j < pad->after[d]; j++)
-        memcpy(out + (before + dim + j) * step, last - (j + edge) * step, step);
+        nn_pace_copy(pad->pace, out + (before + dim + j) * step, last - (j + edge) * step, step);
 }
 
 static const char *mirror_slab(const struct nn_pad *pad, size_t d, size_t edge, const char *in,
@@ -193,7 +204,7 @@ static const char *mirror_slab(const struct nn_pad *pad, size_t d, size_t edge, 
     if (nn_pace_ends(pad->pace, slab_cost(pad, d)))
         return in;
     if (d + 1 == pad->rank) {
-        memcpy(inner, in, pad->dims[d] * step);
+        nn_pace_copy(pad->pace, inner, in, pad->dims[d] * step);
         in += pad->dims[d] * step;
     } else {
         for (size_t i = 0; i < pad->dims[d]; i++)
@@ -206,7 +217,7 @@ static const char *mirror_slab(const struct nn_pad *pad, size_t d, size_t edge, 
 void nn_pad_mirror(const struct nn_pad *pad, size_t edge, const void *in, void *out)
 {
     if (pad->rank == 0)
-        memcpy(out, in, pad->element_bytes);
+        nn_pace_copy(pad->pace, out, in, pad->element_bytes);
     else
         mirror_slab(pad, 0, edge, in, out);
 }

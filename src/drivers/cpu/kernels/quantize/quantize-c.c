@@ -210,8 +210,10 @@ static void cast_row(const struct nn_kernel_args *args, const struct nn_row *row
 
 static int nn_cast(const struct nn_kernel_args *args)
 {
+    struct nn_pace pace = nn_pace(args->stop);
+
     if (args->inputs[0].type == args->outputs[0].type)
-        memmove(args->outputs[0].data, args->inputs[0].data, args->inputs[0].size);
+        nn_pace_copy(&pace, args->outputs[0].data, args->inputs[0].data, args->inputs[0].size);
     else
         nn_rows_run(args, 40, cast_row);
     return 0;

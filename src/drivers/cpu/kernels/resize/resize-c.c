@@ -11,6 +11,7 @@
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "model/operands.h"
 
 #include <errno.h>
@@ -82,11 +83,11 @@ static uint32_t clamp_index(int64_t index, uint32_t n)
 }
 
 static void make_float_taps(const struct resize_params *params, uint32_t in, uint32_t out,
-                            struct tap *taps)
+                            struct tap *taps, struct nn_pace *pace)
 {
     float scale = axis_scale(params, in, out);
 
-    for (uint32_t i = 0; i < out; i++) {
+    for (uint32_t i = 0; i < out && !nn_pace_ends(pace, 10); i++) {
         float at = params->has_half_pixels ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
 
         taps[i].low = clamp_index((int64_t)floorf(at), in);
@@ -96,11 +97,11 @@ static void make_float_taps(const struct resize_params *params, uint32_t in, uin
 }
 
 static void make_nearest_taps(const struct resize_params *params, uint32_t in, uint32_t out,
-                              struct tap *taps)
+                              struct tap *taps, struct nn_pace *pace)
 {
     float scale = axis_scale(params, in, out);
 
-    for (uint32_t i = 0; i < out; i++) {
+    for (uint32_t i = 0; i < out && !nn_pace_ends(pace, 10); i++) {
         float at = ((float)i + (params->has_half_pixels ? 0.5f : 0.0f)) * scale;
 
         taps[i].low = clamp_index((int64_t)(params->aligns_corners ? roundf(at) : floorf(at)), in);
@@ -108,7 +109,7 @@ static void make_nearest_taps(const struct resize_params *params, uint32_t in, u
 }
 
 typedef void (*taps_fn)(const struct resize_params *params, uint32_t in, uint32_t out,
-                        struct tap *taps);
+                        struct tap *taps, struct nn_pace *pace);
 
 /* Fills the job and runs rows over every row of every image. */
 static int run_rows(const struct nn_kernel_args *args, taps_fn make_taps, nn_range_fn rows,
@@ -118,6 +119,7 @@ static int run_rows(const struct nn_kernel_args *args, taps_fn make_taps, nn_ran
     const uint32_t *in = args->inputs[0].dims, *out = args->outputs[0].dims;
     uint32_t h = params->is_nchw ? 2 : 1;
     struct tap *taps = (struct tap *)(void *)args->scratch;
+    struct nn_pace pace = nn_pace(args->stop);
     struct resize_job job = {
         .args = args,
         .in = args->inputs[0].data,
@@ -133,8 +135,8 @@ static int run_rows(const struct nn_kernel_args *args, taps_fn make_taps, nn_ran
     };
     size_t n_images = params->is_nchw ? (size_t)in[0] * in[1] : in[0];
 
-    make_taps(params, job.in_h, job.out_h, taps);
-    make_taps(params, job.in_w, job.out_w, taps + job.out_h);
+    make_taps(params, job.in_h, job.out_h, taps, &pace);
+    make_taps(params, job.in_w, job.out_w, taps + job.out_h, &pace);
     nn_parallel_for(args, n_images * job.out_h,
                     1 + (size_t)job.out_w * job.n_channels * element_cost, rows, &job);
     return 0;
@@ -152,12 +154,16 @@ static void input_rows(const struct resize_job *job, size_t row, size_t *ret_low
     *ret_high = (image * job->in_h + tap->high) * row_elements;
 }
 
+/* Channels between two looks whether to stop. */
+enum { PIECE = 4096 };
+
 /* LOAD widens an element, STORE makes one; the products and their sum are in
  * the reference's order. */
 #define DEFINE_BILINEAR(name, type, LOAD, STORE)                                                   \
     static void name(void *ctx, size_t begin, size_t end, unsigned worker)                         \
     {                                                                                              \
         const struct resize_job *job = ctx;                                                        \
+        struct nn_pace pace = nn_pace(job->args->stop);                                            \
         size_t n = job->n_channels;                                                                \
                                                                                                    \
         for (size_t row = begin; row < end; row++) {                                               \
@@ -174,12 +180,18 @@ static void input_rows(const struct resize_job *job, size_t row, size_t *ret_low
                 const type *p11 = (const type *)job->in + high + tap->high * n;                    \
                 float fx = tap->fraction;                                                          \
                                                                                                    \
-                for (size_t c = 0; c < n; c++) {                                                   \
-                    float sum = LOAD(p00[c]) * (1 - fy) * (1 - fx) +                               \
-                                LOAD(p10[c]) * fy * (1 - fx) + LOAD(p01[c]) * (1 - fy) * fx +      \
-                                LOAD(p11[c]) * fy * fx;                                            \
+                for (size_t first = 0; first < n; first += PIECE) {                                \
+                    size_t behind = nn_min_size(n, first + PIECE);                                 \
                                                                                                    \
-                    out[c] = STORE(sum);                                                           \
+                    if (nn_pace_ends(&pace, 2 * (behind - first)))                                 \
+                        return;                                                                    \
+                    for (size_t c = first; c < behind; c++) {                                      \
+                        float sum = LOAD(p00[c]) * (1 - fy) * (1 - fx) +                           \
+                                    LOAD(p10[c]) * fy * (1 - fx) + LOAD(p01[c]) * (1 - fy) * fx +  \
+                                    LOAD(p11[c]) * fy * fx;                                        \
+                                                                                                   \
+                        out[c] = STORE(sum);                                                       \
+                    }                                                                              \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
@@ -201,6 +213,7 @@ static void bilinear_f16(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct resize_job *job = ctx;
     size_t n = job->n_channels, row_elements = job->in_w * n;
     float *above = nn_worker_scratch(job->args, worker), *below = above + row_elements;
+    struct nn_pace pace = nn_pace(job->args->stop);
     const uint16_t *in = job->in;
 
     for (size_t row = begin; row < end; row++) {
@@ -209,11 +222,12 @@ static void bilinear_f16(void *ctx, size_t begin, size_t end, unsigned worker)
         size_t low, high;
 
         input_rows(job, row, &low, &high);
-        for (size_t i = 0; i < row_elements; i++) {
-            above[i] = nn_f16_to_f32(in[low + i]);
-            below[i] = nn_f16_to_f32(in[high + i]);
-        }
-        for (uint32_t x = 0; x < job->out_w; x++, out += n) {
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, row_elements, 2, &part);)
+            for (size_t i = part.begin; i < part.end; i++) {
+                above[i] = nn_f16_to_f32(in[low + i]);
+                below[i] = nn_f16_to_f32(in[high + i]);
+            }
+        for (uint32_t x = 0; x < job->out_w && !nn_pace_ends(&pace, 2 + 8 * n); x++, out += n) {
             const struct tap *tap = &job->columns[x];
             size_t left = tap->low * n, right = tap->high * n;
             float fx = tap->fraction;
@@ -253,14 +267,15 @@ static void nearest_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct resize_job *job = ctx;
     size_t pixel_bytes = job->n_channels * job->element_bytes;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
         size_t in_row = row / job->out_h * job->in_h + job->rows[row % job->out_h].low;
         const char *in = (const char *)job->in + in_row * job->in_w * pixel_bytes;
         char *out = (char *)job->out + row * job->out_w * pixel_bytes;
 
-        for (uint32_t x = 0; x < job->out_w; x++, out += pixel_bytes)
-            memcpy(out, in + job->columns[x].low * pixel_bytes, pixel_bytes);
+        for (uint32_t x = 0; x < job->out_w && !nn_pace_ends(&pace, 4); x++, out += pixel_bytes)
+            nn_pace_copy(&pace, out, in + job->columns[x].low * pixel_bytes, pixel_bytes);
     }
 }
 

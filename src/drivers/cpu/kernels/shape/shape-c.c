@@ -355,19 +355,21 @@ struct strided_job {
     const struct nn_strided *nest;
     const void *in;
     void *out;
+    struct nn_stop *stop;
 };
 
 static void copy_rounds(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct strided_job *job = ctx;
+    struct nn_pace pace = nn_pace(job->stop);
 
-    nn_strided_copy(job->nest, begin, end, job->in, job->out);
+    nn_strided_copy(job->nest, begin, end, job->in, job->out, &pace);
 }
 
 static void run_nest(const struct nn_kernel_args *args, const struct nn_strided *nest,
                      const void *in)
 {
-    struct strided_job job = {nest, in, args->outputs[0].data};
+    struct strided_job job = {nest, in, args->outputs[0].data, args->stop};
     size_t n_rounds = nn_strided_rounds(nest);
     size_t cost = args->outputs[0].size / nest->element_bytes / (n_rounds ? n_rounds : 1);
 

@@ -2,6 +2,7 @@
 #include "drivers/cpu/kernels/shape/strided.h"
 
 #include "base/arith.h"
+#include "base/stop.h"
 
 #include <assert.h>
 #include <string.h>
@@ -76,6 +77,7 @@ struct strided_step {
 };
 
 struct nest {
+    struct nn_pace *pace;
     size_t n_steps;
     size_t run_bytes; /* moved by the innermost round */
     struct strided_step steps[NN_STRIDED_MAX_LOOPS];
@@ -189,21 +191,21 @@ static bool is_little_endian(void)
 
 /* Longer runs fill lines by themselves. */
 static void copy_runs(const struct strided_step *rows, const struct strided_step *columns,
-                      size_t run_bytes, const char *in, char *out)
+                      const struct nest *nest, const char *in, char *out)
 {
     for (size_t i = 0; i < rows->n; i++, in += rows->in, out += rows->out) {
         const char *from = in;
         char *to = out;
 
         for (size_t j = 0; j < columns->n; j++, from += columns->in, to += columns->out)
-            memcpy(to, from, run_bytes);
+            nn_pace_copy(nest->pace, to, from, nest->run_bytes);
     }
 }
 
 static void copy_plane(const struct strided_step *rows, const struct strided_step *columns,
-                       size_t run_bytes, const char *in, char *out)
+                       const struct nest *nest, const char *in, char *out)
 {
-    switch (run_bytes) {
+    switch (nest->run_bytes) {
     case 1:
         if (rows->in == 1 && columns->out == 1 && is_little_endian())
             transpose_bytes(rows, columns, in, out);
@@ -220,7 +222,7 @@ static void copy_plane(const struct strided_step *rows, const struct strided_ste
         copy_plane_8(rows, columns, in, out);
         break;
     default:
-        copy_runs(rows, columns, run_bytes, in, out);
+        copy_runs(rows, columns, nest, in, out);
     }
 }
 
@@ -231,32 +233,32 @@ static void copy_steps(const struct nest *nest, const struct strided_step *step,
     size_t n_left = (size_t)(nest->steps + nest->n_steps - step);
 
     if (n_left == 0)
-        memcpy(out, in, nest->run_bytes);
+        nn_pace_copy(nest->pace, out, in, nest->run_bytes);
     else if (n_left == 1)
-        copy_plane(&once, step, nest->run_bytes, in, out);
+        copy_plane(&once, step, nest, in, out);
     else if (n_left == 2)
-        copy_plane(step, step + 1, nest->run_bytes, in, out);
+        copy_plane(step, step + 1, nest, in, out);
     else
         for (size_t i = 0; i < step->n; i++, in += step->in, out += step->out)
             copy_steps(nest, step + 1, in, out);
 }
 
 void nn_strided_copy(const struct nn_strided *strided, size_t begin, size_t end, const void *in,
-                     void *out)
+                     void *out, struct nn_pace *pace)
 {
     const char *from = (const char *)in + strided->in_first * (ptrdiff_t)strided->element_bytes;
-    struct nest nest;
+    struct nest nest = {.pace = pace};
 
     for (uint32_t i = 0; i < strided->n_loops; i++)
         if (strided->n[i] == 0)
             return;
     make_nest(strided, &nest);
     if (nest.n_steps == 0) {
-        memcpy(out, from, nest.run_bytes);
+        nn_pace_copy(pace, out, from, nest.run_bytes);
     } else if (nest.n_steps == 1 && nest.steps[0].in == (ptrdiff_t)nest.run_bytes) {
         /* Everything is one run. */
-        memcpy((char *)out + begin * nest.run_bytes, from + begin * nest.run_bytes,
-               (end - begin) * nest.run_bytes);
+        nn_pace_copy(pace, (char *)out + begin * nest.run_bytes, from + begin * nest.run_bytes,
+                     (end - begin) * nest.run_bytes);
     } else {
         from += (ptrdiff_t)begin * nest.steps[0].in;
         nest.steps[0].n = end - begin;

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct nn_pace;
+
 #define NN_STRIDED_MAX_LOOPS (2 * NNHAL_MAX_RANK)
 
 /* Loops from the outermost to the innermost; steps are in elements. */
@@ -45,8 +47,8 @@ bool nn_strided_fits(const struct nn_strided *strided, uint64_t in_bytes, uint64
 size_t nn_strided_rounds(const struct nn_strided *strided);
 
 /* nn_strided_copy() - runs rounds [begin, end) of the outermost loop. in and
- * out are the tensors' beginnings and do not overlap. */
+ * out are the tensors' beginnings and do not overlap. If the pace ends, some is left out. */
 void nn_strided_copy(const struct nn_strided *strided, size_t begin, size_t end, const void *in,
-                     void *out);
+                     void *out, struct nn_pace *pace);
 
 #endif

@@ -276,46 +276,63 @@ static struct q8_slice make_slice_scale(int64_t sum)
     return slice;
 }
 
-/* Codes are flipped to unsigned ones on the way in and out: low becomes 0. */
-static void slice_q8(const int32_t *table, const uint8_t *in, uint8_t *out, size_t n, size_t stride,
-                     uint8_t flip)
+/* A slice of codes, which are flipped to unsigned ones on the way in and out: low becomes 0. */
+struct q8_codes {
+    const int32_t *table;
+    const uint8_t *in;
+    size_t stride;
+    uint8_t flip, top; /* top: the largest */
+};
+
+/* e^ of an element, or -1. The application may change its memory meanwhile: the index wraps. */
+static int32_t code_exp(const struct q8_codes *codes, size_t i)
 {
+    return codes->table[(uint8_t)(codes->top - (codes->in[i * codes->stride] ^ codes->flip))];
+}
+
+static void slice_q8(const struct q8_codes *of, uint8_t *out, size_t n, struct nn_pace *pace)
+{
+    struct q8_codes codes = *of;
     struct q8_slice slice;
     int64_t sum = 0;
-    uint8_t top = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        uint8_t code = in[i * stride] ^ flip;
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n, 1, &part);)
+        for (size_t i = part.begin; i < part.end; i++) {
+            uint8_t code = codes.in[i * codes.stride] ^ codes.flip;
 
-        top = code > top ? code : top;
-    }
-    for (size_t i = 0; i < n; i++) {
-        int32_t e = table[top - (in[i * stride] ^ flip)];
+            codes.top = code > codes.top ? code : codes.top;
+        }
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++) {
+            int32_t e = code_exp(&codes, i);
 
-        sum += e < 0 ? 0 : nn_rdp(e, 12);
-    }
-    slice = make_slice_scale(sum);
-    for (size_t i = 0; i < n; i++) {
-        int32_t e = table[top - (in[i * stride] ^ flip)];
-        int32_t product = nn_srdhm(slice.factor, e < 0 ? 0 : e);
-        int32_t code = slice.shift > 31 ? 0 : nn_rdp(product, slice.shift);
+            sum += e < 0 ? 0 : nn_rdp(e, 12);
+        }
+    slice = make_slice_scale(sum ? sum : 1);
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++) {
+            int32_t e = code_exp(&codes, i);
+            int32_t product = nn_srdhm(slice.factor, e < 0 ? 0 : e);
+            int32_t code = slice.shift > 31 ? 0 : nn_rdp(product, slice.shift);
 
-        out[i * stride] = (uint8_t)((code > 255 ? 255 : code) ^ flip);
-    }
+            out[i * codes.stride] = (uint8_t)((code > 255 ? 255 : code) ^ codes.flip);
+        }
 }
 
 static void slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct nn_slices_job *job = ctx;
     const struct nn_slices *s = &job->slices;
-    const int32_t *table = (const int32_t *)(const void *)job->args->weights;
-    uint8_t flip = (uint8_t)nn_quant_flip(job->args->inputs[0].type);
+    struct nn_pace pace = nn_pace(job->args->stop);
+    struct q8_codes codes = {.table = (const int32_t *)(const void *)job->args->weights,
+                             .stride = s->inner,
+                             .flip = (uint8_t)nn_quant_flip(job->args->inputs[0].type)};
 
     for (size_t item = begin; item < end; item++) {
         size_t first = nn_slices_first(s, item);
 
-        slice_q8(table, (const uint8_t *)job->args->inputs[0].data + first,
-                 (uint8_t *)job->args->outputs[0].data + first, s->n, s->inner, flip);
+        codes.in = (const uint8_t *)job->args->inputs[0].data + first;
+        slice_q8(&codes, (uint8_t *)job->args->outputs[0].data + first, s->n, &pace);
     }
 }
 

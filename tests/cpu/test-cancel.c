@@ -2,7 +2,8 @@
 /* Every operation with attributes and operands that keep it busy: a deadline of 200 ms ends its
  * execution and its preparation, and so does cancellation of the call.
  *
- * The table below has at least one row for each operation of ops.def. A row gives the operands:
+ * The table below has at least one row for each operation of ops.def, and one more where a single
+ * row, pixel or cell may be all there is. A row gives the operands:
  *
  *     F16x4       a tensor (the letters of model/ops.h) of zeroes, 64 MiB or less
  *     F2x2=1,2    the same with these numbers, over and over; INT32 tensors so are constants
@@ -15,7 +16,7 @@
  * does not finish within 2 s fails. NN_TEST_GAP_MS bounds the time of a processor between two looks
  * at the deadline, too: the promise, for a build that is optimized. The least of three measurements
  * counts: caches and memory are the machine's, and other load slows what a processor does. */
-#define CHECK_TIMEOUT_S 300 /* more than 140 rows, a third of a second each */
+#define CHECK_TIMEOUT_S 300 /* more than 160 rows, a third of a second each */
 
 #include "base/stop.h"
 #include "base/sys.h"
@@ -248,6 +249,30 @@ static const struct busy_row rows[] = {
     {NN_TFLITE_OP(UNIDIRECTIONAL_SEQUENCE_LSTM),
      "Z8000x1x1 Y8000x1 Y8000x1 Y8000x1 Y8000x1 Y8000x8000 Y8000x8000 Y8000x8000 Y8000x8000 L8000 "
      "L8000 L8000 L8000 Z1x8000 Z1x8000 f0 b1 : Z"},
+    {NNHAL_OP_LSTM, "F1x4000 " LSTM_GATES(4000, 4000) "F1x4000 F1x4000 i4 f0 f0 : F F F F"},
+    {NNHAL_OP_SVDF, "F1x16 F1x16 F1x16000000 F- F1x16000000 i1 i0 : F F"},
+    {NNHAL_OP_GATHER, "F1x8388608 i0 I4 : F"},
+    {NNHAL_OP_GATHER, "F16x1 i0 I16777216 : F"},
+    {NNHAL_OP_EMBEDDING_LOOKUP, "I4 F1x8388608 : F"},
+    {NNHAL_OP_HASHTABLE_LOOKUP, "I2 I1 F1x8388608 : F Q@1/0"},
+    {NNHAL_OP_CAST, BIG " : F"},
+    {NNHAL_OP_PAD, "F1x8388608 I2x2=1,1,0,0 : F"},
+    {NNHAL_OP_PAD, "F1x1 I2x2=1,1,0,8388608 : F"},
+    {NNHAL_OP_MIRROR_PAD, "F2x8388608 I2x2=1,1,0,0 i1 : F"},
+    {NNHAL_OP_TILE, "F1x8388608 I2=3,1 : F"},
+    {NNHAL_OP_RESIZE_BILINEAR, "F1x2x2x3000000 i3 i3 : F"},
+    {NNHAL_OP_RESIZE_BILINEAR, "F1x1x1x1 i1 i16777216 : F"},
+    {NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, "F1x2x2x3000000 i3 i3 b0 : F"},
+    {NNHAL_OP_SOFTMAX, "Q1x67108864 f1 : Q@0.00390625/0"},
+    {NNHAL_OP_CONV_2D, "F1x1x1x16000000 F1x1x1x16000000 F1 i0 i0 i0 i0 i1 i1 i0 : F"},
+    {NNHAL_OP_FULLY_CONNECTED, "F1x16777216 F1x16777216 F1 i0 : F"},
+    {NNHAL_OP_AXIS_ALIGNED_BBOX_TRANSFORM, "F1x4 F1x16000000 I1 F1x2 : F"},
+    {NNHAL_OP_DETECTION_POSTPROCESSING,
+     "F1x1x2 F1x1x4 F1x4 f10 f10 f5 f5 b1 i2000000 i1 i1 f0 f0.5 b0 : F F I I"},
+    {NN_TFLITE_OP(UNIDIRECTIONAL_SEQUENCE_LSTM),
+     "S8x1 Y4000000x1 Y4000000x1 Y4000000x1 Y4000000x1 Y4000000x1 Y4000000x1 Y4000000x1 Y4000000x1 "
+     "Z- Z- Z- I4000000 I4000000 I4000000 I4000000 Y1x4000000 I- S8x1 Z8x4000000 Z4000000 Z4000000 "
+     "Z4000000 Z4000000 f0 f0 f0.01 f0.01 f0.01 f0.01 i0 f0.01 b0 : S S Z"},
     {NN_TFLITE_OP(TRANSPOSE), "F64x8x8x64x64 I5=4,2,0,3,1 : F"},
     {NN_TFLITE_OP(DIV), "F64x8x8x64x64 F64x1x8x1x64 i0 : F"},
 };

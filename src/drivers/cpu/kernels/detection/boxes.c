@@ -76,17 +76,24 @@ static void swap_indices(uint32_t *a, uint32_t *b)
 }
 
 /* Brings the best of [first, end) to first. */
-static void bring_best(const struct nn_nms *nms, uint32_t *candidates, size_t first, size_t end)
+static void bring_best(const struct nn_nms *nms, uint32_t *candidates, size_t first, size_t end,
+                       struct nn_pace *pace)
 {
     size_t best = first;
 
-    for (size_t i = first + 1; i < end; i++)
+    for (size_t i = first + 1; i < end && !nn_pace_ends(pace, 2); i++)
         if (nms->scores[candidates[i]] > nms->scores[candidates[best]])
             best = i;
     swap_indices(&candidates[best], &candidates[first]);
 }
 
-/* Suppression is quadratic, so it looks up after each choice. */
+/* Of one choice, which compares all that are left. */
+static struct nn_pace pace_of(const struct nn_nms *nms)
+{
+    return nn_pace(nms->args ? nms->args->stop : NULL);
+}
+
+/* Suppression is quadratic, so it looks up after each choice, too. */
 static bool goes_on(const struct nn_nms *nms, size_t n_chosen, size_t n)
 {
     return n_chosen < n && n_chosen < nms->max_chosen &&
@@ -104,14 +111,15 @@ static inline bool overlaps(const struct nn_box *a, const struct nn_box *b, floa
 
 size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n)
 {
+    struct nn_pace pace = pace_of(nms);
     size_t n_chosen = 0;
 
     while (goes_on(nms, n_chosen, n)) {
         const struct nn_box *best;
 
-        bring_best(nms, candidates, n_chosen, n);
+        bring_best(nms, candidates, n_chosen, n, &pace);
         best = box_of(nms, candidates[n_chosen]);
-        for (size_t i = n_chosen + 1; i < n;) {
+        for (size_t i = n_chosen + 1; i < n && !nn_pace_ends(&pace, 4);) {
             /* The last one takes the place of one that is dropped, and is looked at next. */
             if (overlaps(box_of(nms, candidates[i]), best, nms->iou_threshold))
                 swap_indices(&candidates[i], &candidates[--n]);
@@ -137,11 +145,12 @@ static float score_factor(const struct nn_nms *nms, float iou)
 
 size_t nn_nms_soft(const struct nn_nms *nms, uint32_t *candidates, size_t n)
 {
+    struct nn_pace pace = pace_of(nms);
     size_t n_chosen = 0;
 
     while (goes_on(nms, n_chosen, n)) {
-        bring_best(nms, candidates, n_chosen, n);
-        for (size_t i = n_chosen + 1; i < n;) {
+        bring_best(nms, candidates, n_chosen, n, &pace);
+        for (size_t i = n_chosen + 1; i < n && !nn_pace_ends(&pace, 20);) {
             float *score = &nms->scores[candidates[i]];
 
             *score *= score_factor(
@@ -174,12 +183,13 @@ void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t
     struct nn_pace pace = nn_pace(stop);
 
     /* A key is a score above the place in the list; the list is put aside in its lower half. */
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !nn_pace_ends(&pace, 5); i++)
         keys[i] = (uint64_t)falling_key(scores[indexes[i]]) << 32 | i;
     nn_heap_make(keys, n, &pace);
     nn_heap_sort(keys, n, &pace);
-    for (size_t i = 0; i < n; i++)
+    /* When a pace has ended, no loop behind it begins: the list is used only where the keys are whole. */
+    for (size_t i = 0; i < n && !nn_pace_ends(&pace, 5); i++)
         keys[i] = indexes[(uint32_t)keys[i]];
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !nn_pace_ends(&pace, 2); i++)
         indexes[i] = (uint32_t)keys[i];
 }

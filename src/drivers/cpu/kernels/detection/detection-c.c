@@ -410,9 +410,10 @@ static void choose_fast(struct post *post)
                          .max_chosen = (size_t)params->max_detections,
                          .iou_threshold = params->iou_threshold,
                          .args = post->args};
+    struct nn_pace pace = nn_pace(post->args->stop);
     size_t n = 0;
 
-    for (size_t a = 0; a < post->n_anchors; a++) {
+    for (size_t a = 0; a < post->n_anchors && !nn_pace_ends(&pace, 5 + post->n_classes); a++) {
         post->best[a] = best_score(post->scores + a * post->n_classes + 1, post->n_classes - 1);
         if (post->best[a] > params->score_threshold)
             post->chosen[n++] = (uint32_t)a;

@@ -120,12 +120,12 @@ static void make_boxes(const struct proposals *p, const float image[2], struct n
 
 /* Boxes that are large enough and have their middle in the image; order is kept. */
 static size_t keep_large(const struct proposals *p, const struct nn_box *boxes,
-                         const float image[2], uint32_t *cells, size_t n)
+                         const float image[2], uint32_t *cells, size_t n, struct nn_pace *pace)
 {
     float min_size = p->params->min_size;
     size_t n_kept = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !nn_pace_ends(pace, 5); i++) {
         const struct nn_box *box = &boxes[cells[i]];
         float width = box->x2 - box->x1, height = box->y2 - box->y1;
 
@@ -149,19 +149,23 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
                          .max_chosen = params->post_nms > 0 ? (size_t)params->post_nms : p->n_cells,
                          .iou_threshold = params->iou_threshold,
                          .args = args};
+    struct nn_pace pace = nn_pace(args->stop);
     size_t n = p->n_cells;
 
     nn_dequantize_load(&args->inputs[IMAGES], b * 2, 2, image);
     load_batch(p, &args->inputs[SCORES], b, p->n_anchors, scores, args->stop);
     load_batch(p, &args->inputs[DELTAS], b, p->n_anchors * 4, p->deltas, args->stop);
     make_boxes(p, image, boxes, args->stop);
-    for (size_t i = 0; i < n; i++)
-        chosen[i] = (uint32_t)i;
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n, 1, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            chosen[i] = (uint32_t)i;
+    if (nn_kernel_stopped(args))
+        return 0;
     if (params->pre_nms > 0 && (size_t)params->pre_nms < n) {
         nn_rank_by_score(chosen, n, scores, p->keys, args->stop);
         n = (size_t)params->pre_nms;
     }
-    n = keep_large(p, boxes, image, chosen, n);
+    n = keep_large(p, boxes, image, chosen, n, &pace);
     n = nn_nms_hard(&nms, chosen, n);
     for (size_t i = 0; i < n; i++)
         chosen[i] += (uint32_t)(b * p->n_cells);

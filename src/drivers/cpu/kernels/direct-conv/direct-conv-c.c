@@ -290,13 +290,14 @@ struct codes {
     int32_t in_zero, filter_zero;
 };
 
-static int32_t dot_q8(const uint8_t *a, const uint8_t *b, size_t n, const struct codes *codes)
+/* Sums wrap, as the reference's accumulators do. */
+static uint32_t dot_q8(const uint8_t *a, const uint8_t *b, size_t n, const struct codes *codes)
 {
-    int32_t sum = 0;
+    uint32_t sum = 0;
 
     for (size_t i = 0; i < n; i++)
-        sum += (nn_quant_code(a[i], codes->in_flip) - codes->in_zero) *
-               (nn_quant_code(b[i], codes->filter_flip) - codes->filter_zero);
+        sum += (uint32_t)((nn_quant_code(a[i], codes->in_flip) - codes->in_zero) *
+                          (nn_quant_code(b[i], codes->filter_flip) - codes->filter_zero));
     return sum;
 }
 
@@ -318,8 +319,8 @@ static int32_t sum_q8(const struct direct_job *job, const struct codes *codes,
             size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
             size_t cell = (image * window->height.input + y) * window->width.input + x;
 
-            sum += (uint32_t)dot_q8(in + cell * window->in_depth, filter + tap * job->depth,
-                                    job->depth, codes);
+            sum += dot_q8(in + cell * window->in_depth, filter + tap * job->depth, job->depth,
+                          codes);
         }
     }
     return (int32_t)sum;

@@ -42,20 +42,21 @@ struct lstm16 {
     int32_t weights_zero_point;
 };
 
-/* What a row of weights, recurrent ones first, makes of the activations. */
-static int32_t row_sum(const struct lstm16 *lstm, uint32_t gate, size_t cell, const int16_t *x)
+/* What a row of weights, recurrent ones first, makes of the activations; sums wrap. */
+static uint32_t row_sum(const struct lstm16 *lstm, uint32_t gate, size_t cell, const int16_t *x)
 {
     size_t n_inputs = lstm->n_inputs, n_outputs = lstm->n_outputs;
     const struct nn_tensor *inputs = lstm->args->inputs;
     const uint8_t *recurrent = (const uint8_t *)inputs[NN_LSTM16_RECURRENT + gate].data +
                                cell * n_outputs;
     const uint8_t *input = (const uint8_t *)inputs[NN_LSTM16_WEIGHTS + gate].data + cell * n_inputs;
-    int32_t sum = 0, zero_point = lstm->weights_zero_point;
+    int32_t zero_point = lstm->weights_zero_point;
+    uint32_t sum = 0;
 
     for (size_t i = 0; i < n_outputs; i++)
-        sum += (recurrent[i] - zero_point) * x[i];
+        sum += (uint32_t)((recurrent[i] - zero_point) * x[i]);
     for (size_t i = 0; i < n_inputs; i++)
-        sum += (input[i] - zero_point) * x[n_outputs + i];
+        sum += (uint32_t)((input[i] - zero_point) * x[n_outputs + i]);
     return sum;
 }
 
@@ -64,7 +65,7 @@ static int16_t gate_sum(const struct lstm16 *lstm, uint32_t gate, size_t cell, c
 {
     const struct lstm16_params *params = lstm->args->params;
     const int32_t *bias = lstm->args->inputs[NN_LSTM16_BIAS + gate].data;
-    uint32_t sum = (uint32_t)row_sum(lstm, gate, cell, x) + (uint32_t)bias[cell];
+    uint32_t sum = row_sum(lstm, gate, cell, x) + (uint32_t)bias[cell];
 
     return nn_sat16(nn_multiplier_apply((int32_t)sum, params->accumulator));
 }

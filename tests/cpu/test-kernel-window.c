@@ -9,6 +9,7 @@
 #include "support/check-main.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define F32 NNHAL_TENSOR_FLOAT32
@@ -101,6 +102,31 @@ TEST(pools_of_deep_images)
         check_pool(NNHAL_OP_MAX_POOL_2D, Q8S, is_nchw);
         check_pool(NNHAL_OP_AVERAGE_POOL_2D, Q8, is_nchw);
     }
+}
+TEST_END
+
+TEST(an_average_of_many_codes_does_not_overflow)
+{
+    const uint32_t dims[] = {1, 3000, 3000, 1};
+    const size_t n = (size_t)dims[1] * dims[2];
+    uint8_t *codes = malloc(n);
+
+    ck_assert_ptr_nonnull(codes);
+    memset(codes, 255, n);
+    kernel_case_init(&c, NNHAL_OP_AVERAGE_POOL_2D, &nn_kernels_pool);
+    kernel_case_tensor(&c, Q8, 4, dims, codes);
+    for (int i = 0; i < 4; i++)
+        kernel_case_i32(&c, 0);
+    kernel_case_i32(&c, 1);
+    kernel_case_i32(&c, 1);
+    kernel_case_i32(&c, 3000);
+    kernel_case_i32(&c, 3000);
+    kernel_case_i32(&c, 0);
+    kernel_case_output(&c, Q8);
+    kernel_case_run(&c);
+    ck_assert_uint_eq(c.outputs[0].data[0], 255);
+    kernel_case_done(&c);
+    free(codes);
 }
 TEST_END
 
@@ -255,5 +281,6 @@ TEST(taps_are_complete)
 }
 TEST_END
 
-CHECK_MAIN("kernel-window", pools_of_deep_images, an_average_of_signed_codes_rounds_away_from_zero,
-           grouped_convolutions, transposed_convolutions, taps_are_complete)
+CHECK_MAIN("kernel-window", pools_of_deep_images, an_average_of_many_codes_does_not_overflow,
+           an_average_of_signed_codes_rounds_away_from_zero, grouped_convolutions,
+           transposed_convolutions, taps_are_complete)

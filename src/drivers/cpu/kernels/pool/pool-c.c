@@ -237,6 +237,23 @@ static int32_t average_code(int32_t sum, int32_t count)
     return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
 }
 
+/* Cells whose codes have a sum that fits 32 bits, with what is added to round it. */
+enum { MAX_SUMMED_CELLS = 1 << 22 };
+
+/* The average of a channel whose cells are too many for average_cells_q8(). */
+static int32_t average_many(const struct cells *cells, const uint8_t *channel, size_t depth,
+                            uint32_t flip, int32_t offset)
+{
+    int64_t count = (int64_t)(cells->n_rows * cells->n_columns), sum = 0;
+
+    for (size_t y = 0; y < cells->n_rows; y++)
+        for (struct nn_pace_part part = {0};
+             nn_pace_next_part(cells->pace, cells->n_columns, 1, &part);)
+            for (size_t x = part.begin; x < part.end; x++)
+                sum += nn_quant_code(channel[y * cells->row_stride + x * depth], flip) - offset;
+    return (int32_t)((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
+}
+
 /* Marked as_int8, codes are averaged 128 lower: halves round away from zero, which is another
  * code for int8 than for uint8. */
 static void average_cells_q8(const struct nn_kernel_args *args, const struct cells *cells,
@@ -249,8 +266,13 @@ static void average_cells_q8(const struct nn_kernel_args *args, const struct cel
     const uint8_t *in = args->inputs[0].data;
     uint8_t *out = (uint8_t *)args->outputs[0].data + out_at;
     int32_t acc[NN_CHUNK];
+    bool is_many = cells->n_rows * cells->n_columns > MAX_SUMMED_CELLS;
 
-    for (size_t c = 0; c < depth; c += NN_CHUNK) {
+    for (size_t c = 0; is_many && c < depth; c++)
+        out[c] = (uint8_t)nn_clamp_i32(
+            average_many(cells, in + cells->first + c, depth, flip, offset) + offset,
+            params->q8_low, params->q8_high);
+    for (size_t c = 0; !is_many && c < depth; c += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, depth - c);
 
         for (size_t k = 0; k < n; k++)

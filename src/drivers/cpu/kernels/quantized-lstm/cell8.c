@@ -4,7 +4,6 @@
 #include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MAP (&nn_lstm_map_quantized)
 

@@ -8,8 +8,6 @@
 
 #include "model/ops.h"
 
-#include <string.h>
-
 #define MAP (&nn_lstm_map_quantized)
 
 /* ---- a step ---- */

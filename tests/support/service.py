@@ -17,9 +17,9 @@ STARTS_WITHIN_S = 60
 
 
 @contextlib.contextmanager
-def running(build, *names):
+def running(build, *names, **variables):
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, NNHAL_SOCKET_PATH=folder, NNHAL_MODE="service")
+        environment = dict(os.environ, NNHAL_SOCKET_PATH=folder, NNHAL_MODE="service", **variables)
         services = []
         try:
             for name in names:
@@ -42,10 +42,17 @@ def running(build, *names):
 
 
 @contextlib.contextmanager
-def way(build, mode, *names):
-    """The environment for a mode: with services for "service", else just NNHAL_MODE."""
+def way(build, mode, *names, **variables):
+    """The environment for a mode: with services for "service", else just NNHAL_MODE and variables."""
     if mode == "service":
-        with running(build, *names) as environment:
+        with running(build, *names, **variables) as environment:
             yield environment
     else:
-        yield dict(os.environ, NNHAL_MODE=mode)
+        yield dict(os.environ, NNHAL_MODE=mode, **variables)
+
+
+def partial(build, mode, rules):
+    """The environment for a mode in which partial-0 and partial-1 follow rules (drivers/partial)."""
+    return way(build, mode, "partial-0", "partial-1", NN_TEST_PARTIAL=rules,
+               NNHAL_DRIVER_PATH=str(Path(build) / "test-drivers"),
+               NNHAL_DEVICES="-partial-2,-partial-3,-partial-4")

@@ -6,11 +6,15 @@ import json
 import os
 import random
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 import nnt_vectors as v
+
+sys.path.insert(0, os.path.join(os.environ["NNHAL_SOURCE_ROOT"], "tests", "support"))
+import service  # noqa: E402
 
 NNT = Path(os.environ["NNHAL_BUILD_ROOT"]) / "nnt"
 
@@ -230,6 +234,27 @@ class Variants(Runner):
                                       check=False)
                 self.assertEqual(done.returncode, 1 - passed, done.stdout + done.stderr)
                 self.assertIn(f"{passed} passed, {1 - passed} failed", done.stdout)
+
+    def test_a_part_of_the_reference_passes_for_no_driver(self):
+        path = self.write(v.pack([v.Model("two", [v.Graph([
+            v.Operand(v.TENSOR_FLOAT32, v.INPUT, (2,), v.floats(-3, 4)),
+            v.Operand(v.INT32, v.COPY, (), v.ints(0)),
+            v.Operand(v.TENSOR_FLOAT32, v.INTERNAL, (2,)),
+            v.Operand(v.TENSOR_FLOAT32, v.OUTPUT, (2,), v.floats(0, 8), v.EXPECTED),
+        ], [(v.ADD, [0, 0, 1], [2]), (v.RELU, [2], [3])])])]))
+        rows = (("0:only=ADD;1:only=RELU", 1, ""),
+                ("0:only=ADD;1:only=RELU,fail=execute", 0, "because partial-1 failed: "),
+                ("*:only=ADD", 0, "no driver takes operation 1"),
+                ("*:fail=execute", 0, "nnapi-reference computed the model"))
+        for mode in "embedded", "private", "service":
+            for rules, passed, complaint in rows:
+                with service.partial(NNT.parent, mode, rules) as environment:
+                    done = subprocess.run([NNT, "--mode", mode, path], env=environment, timeout=120,
+                                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                          check=False)
+                self.assertEqual(done.returncode, 1 - passed, done.stdout + done.stderr)
+                self.assertIn(f"{passed} passed, {1 - passed} failed", done.stdout)
+                self.assertIn(complaint, done.stdout)
 
 
 class Files(Runner):

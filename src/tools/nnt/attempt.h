@@ -44,7 +44,7 @@ struct nnt_run {
     bool is_overwritten;   /* by the path "guarded": more than outputs was written to */
     unsigned n_from_cache; /* models that the path "cached" did not compile */
     unsigned n_in_parts;   /* models that several devices computed */
-    char what[400];        /* after a failure: what differed, or which call failed */
+    char what[1024];       /* after a failure: what differed, or which call failed */
 };
 
 /* What one model needs while it runs. */

@@ -3,6 +3,7 @@
 
 #include "against.h"
 #include "compare.h"
+#include "parts/parts.h"
 #include "path.h"
 
 #include <nnhal/ext.h>
@@ -152,19 +153,13 @@ bool nnt_attempt_check(struct nnt_attempt *attempt)
     return true;
 }
 
-/* A mode other than auto is a promise that the reference must not keep in a driver's place. */
-static bool check_device(struct nnt_attempt *attempt)
+static bool check_devices(struct nnt_attempt *attempt)
 {
-    const char *mode = getenv("NNHAL_MODE"), *name = "";
-    ANeuralNetworksDevice *device = NULL;
+    char text[sizeof(attempt->run->what)];
 
-    if (attempt->run->device || !mode || !*mode || strcmp(mode, "auto") == 0)
-        return true;
-    if (nnhal_execution_get_device(attempt->execution, &device) == OK)
-        ANeuralNetworksDevice_getName(device, &name);
-    return strcmp(name, "nnapi-reference") != 0 ||
-           nnt_report(attempt->run,
-                      "nnapi-reference computed it, and NNHAL_MODE=%s asks for a driver", mode);
+    return attempt->run->device ||
+           parts_keep_promise(attempt->compilation, attempt->execution, text, sizeof(text)) ||
+           nnt_report(attempt->run, "%s", text);
 }
 
 static void count_parts(struct nnt_attempt *attempt)
@@ -263,7 +258,7 @@ static bool attempt_is_right(struct nnt_attempt *attempt, int result)
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
         return result != OK || nnt_report(attempt->run, "no step failed, one of them must");
     attempt->run->is_unsupported = result != OK && nnt_attempt_is_unsupported(attempt);
-    is_right = result == OK && check_device(attempt) && nnt_attempt_check(attempt);
+    is_right = result == OK && check_devices(attempt) && nnt_attempt_check(attempt);
     for (unsigned i = 1; is_right && i < attempt->run->n_reuses; i++)
         is_right = is_right_again(attempt);
     return is_right;

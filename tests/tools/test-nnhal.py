@@ -511,6 +511,56 @@ def promises_of_the_environment_are_kept():
         expect(done.returncode == 0, done.stderr)
 
 
+# What the devices do, what is said then, and who computes the parts; the last operation is SOFTMAX.
+SHARES = (
+    ("*:not=SOFTMAX", "part 2 on nnapi-reference, because no driver takes operation 10",
+     ["partial-0", "nnapi-reference"]),
+    ("0:not=SOFTMAX;1:only=SOFTMAX,fail=execute",
+     "part 2 on nnapi-reference, because partial-1 failed: ", ["partial-0", "nnapi-reference"]),
+    ("0:not=SUB,fail=execute;1:only=SUB",
+     "part 1 on partial-1; part 2 on nnapi-reference, because partial-0 failed: ",
+     ["partial-1", "nnapi-reference"]),
+    ("*:fail=execute", "nnapi-reference computed the model", ["nnapi-reference"]),
+    ("0:not=SOFTMAX;1:only=SOFTMAX", None, ["partial-0", "partial-1"]))
+
+
+def a_part_of_the_reference_breaks_the_promise():
+    model = GLYPHS / "glyphs-float.tflite"
+    for mode in WAYS:
+        for rules, complaint, _ in SHARES:
+            with service.partial(NNHAL.parent, mode, rules) as environment:
+                for command in ("run", model), ("bench", model, "--runs", 1):
+                    done = nnhal(*command, environment=environment)
+                    if complaint:
+                        expect(done.returncode == 4 and complaint in done.stderr and
+                               f"NNHAL_MODE={mode} " in done.stderr, done)
+                    else:
+                        expect(done.returncode == 0 and not done.stderr, done)
+                        for line in ("in 2 parts", f"part 1: 10 operations on partial-0, {mode}, ",
+                                     f"part 2: 1 operation on partial-1, {mode}, "):
+                            expect(line in done.stdout, done.stdout)
+
+
+def every_part_is_told():
+    model = GLYPHS / "glyphs-float.tflite"
+    for rules, complaint, devices in SHARES:
+        with service.partial(NNHAL.parent, "embedded", rules) as environment:
+            environment["NNHAL_MODE"] = "auto"
+            said = nnhal("run", model, environment=environment).stdout
+            json_said = json.loads(nnhal("run", model, "--json", environment=environment).stdout)
+            bench_said = json.loads(nnhal("bench", model, "--runs", 1, "--json",
+                                          environment=environment).stdout)
+        because = complaint and complaint.partition("because ")[2]
+        expect(not because or f"because {because}" in said, said)
+        for told in json_said, bench_said:
+            parts = told.get("parts", [told])
+            expect([part["device"] for part in parts] == devices, told)
+            expect(len(parts) == 1 or sum(part["operations"] for part in parts) == 11, told)
+            expect(("failure" in told) == ("fail=" in rules), told)
+            expect([("failure" in part or "why" in part) for part in parts] ==
+                   [name == "nnapi-reference" for name in devices], told)
+
+
 def measured_figures_are_kept():
     with tempfile.TemporaryDirectory() as folder:
         alone = dict(os.environ, NNHAL_STATE_PATH=folder, NNHAL_MODE="embedded")
@@ -617,7 +667,8 @@ TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,
          a_model_that_is_replaced_is_kept_as_what_it_was, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
-         promises_of_the_environment_are_kept, measured_figures_are_kept,
+         promises_of_the_environment_are_kept, a_part_of_the_reference_breaks_the_promise,
+         every_part_is_told, measured_figures_are_kept,
          what_is_left_out_is_named, devices_and_bench_speak_json, bench_profiles_steps]
 
 

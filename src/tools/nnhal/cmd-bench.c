@@ -179,17 +179,16 @@ static void result_free(struct bench_result *result)
 static void print_text(const struct session *session, const struct bench_options *o,
                        const struct bench_result *r)
 {
-    char where[256], failure[512];
+    char where[512];
 
     session_where(session, where, sizeof(where));
-    printf("%s on %s, %u runs\n", o->session.model, where, o->n_runs);
+    printf("%s %s, %u runs\n", o->session.model, where, o->n_runs);
+    session_print_parts(session);
     printf("  load         %10.3f ms\n  prepare      %10.3f ms\n", r->load_ms, r->prepare_ms);
     printf("  first run    %10.3f ms; from loading to its end %.3f ms\n", r->first_ms, r->start_ms);
     printf("  run, fastest %10.3f ms\n", r->min_ms);
     printf("  run, median  %10.3f ms\n  run, p90     %10.3f ms\n  run, p99     %10.3f ms\n",
            r->median_ms, r->p90_ms, r->p99_ms);
-    if (session_substitute(session, failure, sizeof(failure)))
-        printf("  computed by another device, because %s\n", failure);
     printf("  copied       %10.0f bytes a run\n  peak memory  %10ld KiB in this process\n",
            r->copied_per_run, r->peak_kib);
     if (r->spin.times)
@@ -204,7 +203,7 @@ static void print_json(const struct session *session, const struct bench_options
     char *text;
 
     cJSON_AddStringToObject(root, "model", o->session.model);
-    session_where_to_json(session, root);
+    session_devices_to_json(session, root);
     cJSON_AddNumberToObject(root, "runs", o->n_runs);
     cJSON_AddNumberToObject(root, "load_ms", r->load_ms);
     cJSON_AddNumberToObject(root, "prepare_ms", r->prepare_ms);

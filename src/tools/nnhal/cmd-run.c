@@ -74,17 +74,6 @@ static int run_and_time(struct session *session, const struct run_options *o, ui
     return status;
 }
 
-/* What computed is told at the head, unless another device had to. */
-static void print_substitute(const struct session *session)
-{
-    char where[256], failure[512];
-
-    if (!session_substitute(session, failure, sizeof(failure)))
-        return;
-    session_where(session, where, sizeof(where));
-    printf("  computed on %s, because %s\n", where, failure);
-}
-
 /* One execution and what it says; image is NULL for what is neither picture nor sound. */
 static int run_once(struct session *session, const struct run_options *o,
                     const struct result_options *shown, const char *image, cJSON *json)
@@ -100,8 +89,8 @@ static int run_once(struct session *session, const struct run_options *o,
         cJSON_AddItemToArray(json, result_to_json(session, shown, image, took_ns));
     else
         result_print(session, shown, image, took_ns);
-    if (!json)
-        print_substitute(session);
+    if (!json) /* what was planned is told at the head */
+        session_print_substitutes(session);
     return TOOL_OK;
 }
 
@@ -214,15 +203,13 @@ static void print_json(const struct session *session, const struct run_options *
 {
     cJSON *root = cJSON_CreateObject(),
           *norm = has_pictures(o) ? picture_norm_to_json(&o->norm) : NULL;
-    char failure[512], *text;
+    char *text;
 
     cJSON_AddStringToObject(root, "model", session->options.model);
-    session_where_to_json(session, root);
+    session_devices_to_json(session, root);
     cJSON_AddStringToObject(root, "inputs", has_inputs(o) ? "given" : "zeros");
     if (norm)
         cJSON_AddItemToObject(root, "normalization", norm);
-    if (session_substitute(session, failure, sizeof(failure)))
-        cJSON_AddStringToObject(root, "failure", failure);
     cJSON_AddNumberToObject(root, "load_ms", (double)session->load_ns / 1e6);
     cJSON_AddNumberToObject(root, "prepare_ms", (double)session->prepare_ns / 1e6);
     if (session->options.cache) {
@@ -238,11 +225,12 @@ static void print_json(const struct session *session, const struct run_options *
 
 static void print_head(const struct session *session, const struct run_options *o)
 {
-    char where[256];
+    char where[512];
 
     session_where(session, where, sizeof(where));
-    printf("%s on %s; loaded in %.1f ms, prepared in %.1f ms\n", session->options.model, where,
+    printf("%s %s; loaded in %.1f ms, prepared in %.1f ms\n", session->options.model, where,
            (double)session->load_ns / 1e6, (double)session->prepare_ns / 1e6);
+    session_print_parts(session);
     if (session->options.cache)
         printf("cache: %s: %s\n", session_cache_name(session), session->cache.why);
     if (!has_inputs(o))

@@ -336,35 +336,6 @@ static size_t element_bytes(int32_t type)
     }
 }
 
-/* A mode other than auto is a promise that the reference must not keep in the driver's place. */
-static int check_device(struct session *session)
-{
-    const char *mode = getenv("NNHAL_MODE"), *name = "";
-
-    session->part = (struct nnhal_part_info){.size = sizeof(session->part)};
-    nnhal_execution_get_part(session->execution, 0, &session->part);
-    session->device = session->part.device;
-    ANeuralNetworksDevice_getName(session->device, &name);
-    if (session->options.device || !mode || !*mode || strcmp(mode, "auto") == 0 ||
-        strcmp(name, "nnapi-reference") != 0)
-        return TOOL_OK;
-    return tool_error(TOOL_FAILED,
-                      "nnapi-reference computed the model, and NNHAL_MODE=%s asks for a driver: "
-                      "--device nnapi-reference asks for it%s%s",
-                      mode, session->part.why[0] ? "; " : "", session->part.why);
-}
-
-bool session_substitute(const struct session *session, char *text, size_t size)
-{
-    const char *name = "?";
-
-    if (session->part.device == session->part.planned)
-        return false;
-    ANeuralNetworksDevice_getName(session->part.planned, &name);
-    snprintf(text, size, "%s failed: %s", name, session->part.why);
-    return true;
-}
-
 /* Asks what the dimensions came out as. */
 static void read_shapes(struct session *session)
 {
@@ -419,7 +390,7 @@ int session_run(struct session *session, uint64_t *ret_ns)
         *ret_ns = session_now_ns() - began;
         if (code == ANEURALNETWORKS_NO_ERROR) {
             read_shapes(session);
-            return check_device(session);
+            return session_check_devices(session);
         }
         if (code != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
             return library_error(TOOL_FAILED, "the execution failed", code);
@@ -429,31 +400,6 @@ int session_run(struct session *session, uint64_t *ret_ns)
             return status;
     }
     return tool_error(TOOL_FAILED, "the outputs grow with every execution");
-}
-
-void session_where(const struct session *session, char *text, size_t size)
-{
-    struct nnhal_where where = {.size = sizeof(where)};
-    const char *name = "?";
-
-    ANeuralNetworksDevice_getName(session->device, &name);
-    if (nnhal_device_get_where(session->device, &where) != ANEURALNETWORKS_NO_ERROR)
-        snprintf(text, size, "%s", name);
-    else
-        snprintf(text, size, "%s, %s, pid %d", name, where.way_name, where.pid);
-}
-
-void session_where_to_json(const struct session *session, cJSON *root)
-{
-    struct nnhal_where where = {.size = sizeof(where)};
-    const char *name = "";
-
-    ANeuralNetworksDevice_getName(session->device, &name);
-    cJSON_AddStringToObject(root, "device", name);
-    if (nnhal_device_get_where(session->device, &where) != ANEURALNETWORKS_NO_ERROR)
-        return;
-    cJSON_AddStringToObject(root, "mode", where.way_name);
-    cJSON_AddNumberToObject(root, "pid", where.pid);
 }
 
 /* float16 by bits. */

@@ -37,7 +37,7 @@ struct session_buffer {
 struct session {
     struct session_options options;
     struct nnhal_tflite *net;
-    ANeuralNetworksDevice *device;
+    ANeuralNetworksDevice *device; /* of several that compute parts, the one with the most work */
     uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN]; /* of the cache: the file's hash */
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksMemory *memory;
@@ -50,7 +50,6 @@ struct session {
     uint64_t load_ns, prepare_ns;
     uint64_t open_ns; /* of session_open(): these, opening devices and making buffers */
     struct nnhal_cache_info cache; /* why lives as long as the compilation */
-    struct nnhal_part_info part;   /* who computed last; why lives until the next run */
 };
 
 /* session_open() - loads, compiles and makes the buffers; inputs are zero.
@@ -75,15 +74,25 @@ void session_close(struct session *session);
 /* session_cache_name() - "hit", "compiled" (and kept), "uncached", "none". */
 const char *session_cache_name(const struct session *session);
 
-/* session_substitute() - "nnhal-npu failed: it is too hot", a complaint about the device that should
- * have computed the last run, into text. Returns: whether there is one. */
-bool session_substitute(const struct session *session, char *text, size_t size);
+/* session_check_devices() - after each run; session->device is set.
+ * Returns: TOOL_OK; TOOL_FAILED with the complaint printed if NNHAL_MODE asks for a driver, and
+ * nnapi-reference computed the model or a part of it unasked. */
+int session_check_devices(struct session *session);
 
-/* session_where() - "nnhal-cpu, service, pid 123" into text. */
+/* session_where() - "on nnhal-cpu, service, pid 123", or "in 2 parts", into text. */
 void session_where(const struct session *session, char *text, size_t size);
 
-/* session_where_to_json() - the same as "device", "mode" and "pid". */
-void session_where_to_json(const struct session *session, struct cJSON *root);
+/* session_print_parts() - a line for each of several parts: who computes it, and why if a driver
+ * could have been expected to; of a model that is computed as a whole, as the next. */
+void session_print_parts(const struct session *session);
+
+/* session_print_substitutes() - a line for the model, or for each part, that another device computed
+ * last than was planned, and why. */
+void session_print_substitutes(const struct session *session);
+
+/* session_devices_to_json() - who computed last: "device", "mode", "pid"; "failure" if another one
+ * failed; "parts", with the same members and "operations", if there are several. */
+void session_devices_to_json(const struct session *session, struct cJSON *root);
 
 /* session_values() - an output's elements as real numbers, dequantized.
  * Returns: how many; *ret_values is malloc'ed. */

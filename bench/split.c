@@ -150,15 +150,19 @@ static double run_ms(struct subject *subject)
     return now_ms() - begin_ms;
 }
 
-/* What its parts were measured to take for getting at each other's values. */
+/* What its parts were measured to take for moving values, in the executions so far. */
 static double moves_ms(const struct subject *subject, uint32_t *ret_parts)
 {
     struct nnhal_plan plan = {.size = sizeof(plan)};
     double sum_ms = 0;
 
     check(nnhal_compilation_get_plan(subject->compilation, &plan));
-    for (uint32_t i = 0; i < plan.n_parts; i++)
-        sum_ms += (double)plan.parts[i].move_ns / 1e6;
+    for (uint32_t i = 0; i < plan.n_parts; i++) {
+        struct nnhal_part_cost cost = {.size = sizeof(cost)};
+
+        check(nnhal_compilation_get_cost(subject->compilation, i, &cost));
+        sum_ms += (double)cost.move_ns / 1e6;
+    }
     *ret_parts = plan.n_parts;
     return sum_ms;
 }

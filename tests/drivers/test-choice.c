@@ -326,21 +326,32 @@ TEST(what_was_promised_is_kept)
 TEST_END
 
 /* Without a list: what the device gets is planned anew. */
-TEST(a_device_that_fails_to_prepare_is_planned_without)
+static void expect_planned_without(const char *rules, const char *why)
 {
     struct nnhal_plan plan = {.size = sizeof(plan)};
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksModel *model;
 
-    split_rules("0:time=0.001,fail=prepare;1:time=0.1;2:time=0.3");
+    split_rules("0:time=0.001,%s;1:time=0.1;2:time=0.3", rules);
     model = make_chain();
     compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
     ck_assert_str_eq(name_of_part(compilation, 0), "partial-1");
     OK(nnhal_compilation_get_plan(compilation, &plan));
     ck_assert_uint_eq(plan.devices[0].verdicts[0], NNHAL_VERDICT_REFUSED);
-    ck_assert_ptr_nonnull(strstr(plan.devices[0].why, "told not to prepare"));
+    ck_assert_msg(strstr(plan.devices[0].why, why), "\"%s\"", plan.devices[0].why);
     ANeuralNetworksCompilation_free(compilation);
     ANeuralNetworksModel_free(model);
+}
+
+TEST(a_device_that_fails_to_prepare_is_planned_without)
+{
+    expect_planned_without("fail=prepare", "told not to prepare");
+}
+TEST_END
+
+TEST(a_device_that_lies_is_planned_without)
+{
+    expect_planned_without("lie=1", "these operations are too many together");
 }
 TEST_END
 
@@ -369,7 +380,7 @@ static int compute_with_failure(ANeuralNetworksModel *model, float *out,
     return r;
 }
 
-TEST(the_part_that_fails_alone_is_computed_elsewhere)
+static void expect_part_elsewhere(void)
 {
     struct nnhal_part_info parts[2];
     ANeuralNetworksModel *model;
@@ -385,6 +396,18 @@ TEST(the_part_that_fails_alone_is_computed_elsewhere)
     ck_assert_str_eq(name_of(parts[1].device), "partial-1");
     ck_assert_str_eq(parts[1].why, "");
     ANeuralNetworksModel_free(model);
+}
+
+TEST(the_part_that_fails_alone_is_computed_elsewhere)
+{
+    expect_part_elsewhere();
+}
+TEST_END
+
+TEST(a_part_is_computed_elsewhere_also_if_the_whole_must_not_be)
+{
+    setenv("NNHAL_PARTITION", "only", 1);
+    expect_part_elsewhere();
 }
 TEST_END
 
@@ -455,7 +478,8 @@ CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name,
            devices_that_are_named_and_missing_are_an_error, a_file_orders_allows_and_denies_devices,
            a_file_with_a_line_that_is_no_name_is_an_error,
            listed_devices_share_a_model_and_the_plan_says_how, what_was_promised_is_kept,
-           a_device_that_fails_to_prepare_is_planned_without,
+           a_device_that_fails_to_prepare_is_planned_without, a_device_that_lies_is_planned_without,
            the_part_that_fails_alone_is_computed_elsewhere,
+           a_part_is_computed_elsewhere_also_if_the_whole_must_not_be,
            nothing_is_computed_elsewhere_if_the_user_says_so,
            one_device_computes_all_if_the_user_says_so, each_part_comes_from_the_cache)

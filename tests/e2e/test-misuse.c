@@ -116,6 +116,10 @@ static union {
     bool flag;
     int fd;
     uint32_t number;
+    int32_t type;
+    int64_t level;
+    const char *text;
+    ANeuralNetworksDevice *device;
     uint64_t duration;
 } out;
 
@@ -135,8 +139,35 @@ static void check_code(const char *text, int got, int expected)
 #define REFUSED(code, ...)                                                                         \
     check_code(#__VA_ARGS__, ANeuralNetworks##__VA_ARGS__, ANEURALNETWORKS_##code)
 
+static void misuse_device(struct subject *s)
+{
+    REFUSED(UNEXPECTED_NULL, _getDeviceCount(NULL));
+    REFUSED(BAD_DATA, _getDevice(9999, &out.device));
+    REFUSED(UNEXPECTED_NULL, _getDevice(0, NULL));
+    REFUSED(UNEXPECTED_NULL, Device_getName(NULL, &out.text));
+    REFUSED(UNEXPECTED_NULL, Device_getVersion(s->device, NULL));
+    REFUSED(UNEXPECTED_NULL, Device_getType(s->device, NULL));
+    REFUSED(UNEXPECTED_NULL, Device_getFeatureLevel(NULL, &out.level));
+    REFUSED(UNEXPECTED_NULL, Device_getExtensionSupport(s->device, NULL, &out.flag));
+    REFUSED(UNEXPECTED_NULL, Device_wait(NULL));
+    REFUSED(UNEXPECTED_NULL, Event_wait(NULL));
+}
+
 static void misuse_model(struct subject *s)
 {
+    static const float scale = 1;
+    static const ANeuralNetworksSymmPerChannelQuantParams params = {0, 1, &scale};
+
+    REFUSED(BAD_STATE, Model_identifyInputsAndOutputs(s->finished, 1, &zero, 1, &zero));
+    REFUSED(UNEXPECTED_NULL, Model_identifyInputsAndOutputs(s->open, 1, NULL, 1, &zero));
+    REFUSED(BAD_STATE, Model_setOperandValueFromModel(s->finished, 0, s->finished));
+    REFUSED(BAD_STATE, Model_setOperandValueFromModel(s->open, 0, s->open));
+    REFUSED(BAD_STATE, Model_setOperandSymmPerChannelQuantParams(s->finished, 0, &params));
+    REFUSED(BAD_DATA, Model_setOperandSymmPerChannelQuantParams(s->open, 0, &params));
+    REFUSED(BAD_STATE, Model_setOperandExtensionData(s->finished, 0, "x", 1));
+    REFUSED(BAD_DATA, Model_setOperandExtensionData(s->open, 0, "x", 1));
+    REFUSED(UNEXPECTED_NULL, Model_getExtensionOperandType(s->open, NULL, 0, &out.type));
+    REFUSED(UNEXPECTED_NULL, Model_getExtensionOperationType(NULL, "com.no", 0, &out.type));
     REFUSED(BAD_STATE, Model_addOperand(s->finished, &five));
     REFUSED(BAD_STATE, Model_setOperandValue(s->finished, 0, s->values, BYTES));
     REFUSED(BAD_STATE, Model_relaxComputationFloat32toFloat16(s->finished, true));
@@ -163,6 +194,10 @@ static void misuse_compilation(struct subject *s)
             Compilation_getPreferredMemoryPaddingForInput(s->unfinished, 0, &out.number));
     REFUSED(BAD_DATA,
             Compilation_getPreferredMemoryAlignmentForOutput(s->compilation, 1, &out.number));
+    REFUSED(BAD_DATA,
+            Compilation_getPreferredMemoryAlignmentForInput(s->compilation, 2, &out.number));
+    REFUSED(UNEXPECTED_NULL,
+            Compilation_getPreferredMemoryPaddingForOutput(s->compilation, 0, NULL));
     REFUSED(BAD_DATA, Compilation_addExtensionAttribute(s->unfinished, "com.no", 1, "x", 1));
 }
 
@@ -204,6 +239,11 @@ static void misuse_memory(struct subject *s)
     REFUSED(BAD_DATA, MemoryDesc_addInputRole(s->desc, s->unfinished, 0, 1.0f));
     REFUSED(BAD_DATA, MemoryDesc_addInputRole(s->desc, s->compilation, 2, 1.0f));
     REFUSED(BAD_DATA, MemoryDesc_addOutputRole(s->desc, s->compilation, 0, 1.5f));
+    REFUSED(UNEXPECTED_NULL, MemoryDesc_addOutputRole(s->desc, NULL, 0, 1.0f));
+    REFUSED(UNEXPECTED_NULL, MemoryDesc_setDimensions(s->desc, 1, NULL));
+    REFUSED(UNEXPECTED_NULL, Memory_copy(s->memory, NULL));
+    REFUSED(OP_FAILED, Memory_createFromFd(4096, PROT_READ, -1, 0, &out.memory));
+    REFUSED(UNEXPECTED_NULL, Memory_createFromAHardwareBuffer(NULL, &out.memory));
 }
 
 TEST(every_misuse_gets_its_code)
@@ -219,6 +259,7 @@ TEST(every_misuse_gets_its_code)
     pid = ways_pid();
     twice[0] = twice[1] = ways_device();
     subject_init(&s);
+    misuse_device(&s);
     misuse_model(&s);
     misuse_compilation(&s);
     misuse_execution(&s);

@@ -166,7 +166,7 @@ enum nnhal_verdict {
     NNHAL_VERDICT_UNASKED = 0,     /* another device took the whole model, and costs no more */
     NNHAL_VERDICT_TAKEN = 1,       /* it computes this one, or could */
     NNHAL_VERDICT_UNSUPPORTED = 2, /* it says that it cannot */
-    NNHAL_VERDICT_TOO_OLD = 3,     /* the model is newer than the device */
+    NNHAL_VERDICT_TOO_OLD = 3,     /* it, or the model as a whole, is newer than the device */
     NNHAL_VERDICT_UNREACHED = 4,   /* it did not answer: see why */
     NNHAL_VERDICT_REFUSED = 5,     /* it said that it can, and failed to prepare it: see why */
 };

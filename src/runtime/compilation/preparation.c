@@ -9,6 +9,7 @@
 #include "runtime/execution/deadline.h"
 #include "runtime/partition/part-model.h"
 #include "runtime/partition/planner.h"
+#include "runtime/partition/verdicts.h"
 
 #include <string.h>
 
@@ -21,22 +22,22 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
                          struct nn_why *why)
 {
     const struct nnhal_subgraph *graph = &compilation->finished->model.main;
-    const uint8_t *supported;
+    const uint8_t *verdicts;
     int r;
 
     if (compilation->is_part)
         return 0; /* the device has taken each of these operations in the whole model */
-    /* The answer is kept with the model, so that asking again is free. */
-    r = nn_rt_model_get_supported(compilation->finished, device, why, &supported);
-    if (r)
-        return r == ANEURALNETWORKS_OP_FAILED ? ANEURALNETWORKS_BAD_DATA : r;
     if (nn_rt_model_is_newer(compilation->finished, device))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "%s knows feature level %lld; the model needs %lld", device->name,
                        (long long)device->feature_level,
                        (long long)nn_level_to_feature(compilation->finished->facts.level));
+    /* The answer is kept with the model, so that asking again is free. */
+    r = nn_rt_verdicts_get(compilation->finished, device, why, &verdicts);
+    if (r)
+        return r == ANEURALNETWORKS_OP_FAILED ? ANEURALNETWORKS_BAD_DATA : r;
     for (uint32_t i = 0; i < graph->n_operations; i++)
-        if (!supported[i])
+        if (verdicts[i] != NNHAL_VERDICT_TAKEN)
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)",
                            device->name, compilation->finished->original[i],
                            nn_op_name(graph->operations[i].type));

@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-/* What a device answered for this model. */
+/* What is said of a device and this model. */
 struct nn_rt_model_answer {
     struct nn_rt_model_answer *next;
     const ANeuralNetworksDevice *device;
-    uint8_t *supported;
+    uint8_t *verdicts;
 };
 
 int nn_rt_model_new(struct nn_rt_model **ret_finished)
@@ -41,7 +41,7 @@ static void model_destroy(struct nn_rt_model *finished)
         struct nn_rt_model_answer *answer = finished->answers;
 
         finished->answers = answer->next;
-        free(answer->supported);
+        free(answer->verdicts);
         free(answer);
     }
     pthread_mutex_destroy(&finished->lock);
@@ -282,8 +282,8 @@ bool nn_rt_model_is_newer(const struct nn_rt_model *finished, const ANeuralNetwo
     return finished->facts.level > nn_level_from_feature(device->feature_level);
 }
 
-static int query_device(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
-                        struct nn_why *why, uint8_t *supported)
+int nn_rt_model_query(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
+                      struct nn_why *why, uint8_t *ret_verdicts)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
     struct nn_hal_get_supported_operations_args args = {0};
@@ -292,8 +292,6 @@ static int query_device(struct nn_rt_model *finished, ANeuralNetworksDevice *dev
     uint32_t status;
     int r;
 
-    if (nn_rt_model_is_newer(finished, device))
-        return 0; /* supported says no to everything */
     r = nn_rt_device_get_session(device, why, &session);
     if (r)
         return r;
@@ -307,11 +305,13 @@ static int query_device(struct nn_rt_model *finished, ANeuralNetworksDevice *dev
     if (!r && reply.n_supported != finished->model.main.n_operations)
         r = nn_fail(why, ANEURALNETWORKS_OP_FAILED, "%s: answered for %u of %u operations",
                     device->name, reply.n_supported, finished->model.main.n_operations);
-    if (!r)
-        memcpy(supported, reply.supported, reply.n_supported);
+    for (uint32_t i = 0; !r && i < reply.n_supported; i++)
+        ret_verdicts[i] = reply.supported[i] ? NNHAL_VERDICT_TAKEN : NNHAL_VERDICT_UNSUPPORTED;
     nn_arena_done(&arena);
     return r;
 }
+
+/* -- what devices said --------------------------------------------------------- */
 
 static struct nn_rt_model_answer *find_answer(const struct nn_rt_model *finished,
                                               const ANeuralNetworksDevice *device)
@@ -323,57 +323,37 @@ static struct nn_rt_model_answer *find_answer(const struct nn_rt_model *finished
     return answer;
 }
 
-static struct nn_rt_model_answer *answer_free(struct nn_rt_model_answer *answer)
+const uint8_t *nn_rt_model_find_verdicts(struct nn_rt_model *finished,
+                                         const ANeuralNetworksDevice *device)
 {
-    if (answer)
-        free(answer->supported);
-    free(answer);
-    return NULL;
-}
+    const struct nn_rt_model_answer *answer;
 
-/* Two threads may ask a device the same: the first answer stays. Answers stay as long as the model,
- * so that they can be lent. Consumes answer. */
-static struct nn_rt_model_answer *answer_add(struct nn_rt_model *finished,
-                                             struct nn_rt_model_answer *answer)
-{
-    struct nn_rt_model_answer *first;
-
-    pthread_mutex_lock(&finished->lock);
-    first = find_answer(finished, answer->device);
-    if (!first) {
-        answer->next = finished->answers;
-        finished->answers = first = answer;
-        answer = NULL;
-    }
-    pthread_mutex_unlock(&finished->lock);
-    answer_free(answer);
-    return first;
-}
-
-int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
-                              struct nn_why *why, const uint8_t **ret_supported)
-{
-    struct nn_rt_model_answer *answer;
-    int r;
-
-    if (nn_rt_device_is_foreign(device))
-        return nn_fail_forked(why, device->name);
     pthread_mutex_lock(&finished->lock);
     answer = find_answer(finished, device);
     pthread_mutex_unlock(&finished->lock);
+    return answer ? answer->verdicts : NULL;
+}
+
+int nn_rt_model_keep_verdicts(struct nn_rt_model *finished, const ANeuralNetworksDevice *device,
+                              uint8_t *verdicts, const uint8_t **ret_kept)
+{
+    struct nn_rt_model_answer *answer = calloc(1, sizeof(*answer)), *first;
+
     if (!answer) {
-        answer = calloc(1, sizeof(*answer));
-        if (answer)
-            answer->supported = calloc(1, finished->model.main.n_operations);
-        r = answer && answer->supported ? query_device(finished, device, why, answer->supported)
-                                        : nn_error_origin(-ENOMEM);
-        if (r) {
-            answer_free(answer);
-            return r;
-        }
-        answer->device = device;
-        answer = answer_add(finished, answer);
+        free(verdicts);
+        return nn_error_origin(-ENOMEM);
     }
-    *ret_supported = answer->supported;
+    *answer = (struct nn_rt_model_answer){.device = device, .verdicts = verdicts};
+    pthread_mutex_lock(&finished->lock);
+    first = find_answer(finished, device);
+    if (!first) {
+        answer->next = finished->answers;
+        finished->answers = first = steal_ptr(&answer);
+    }
+    pthread_mutex_unlock(&finished->lock);
+    if (answer)
+        free(answer->verdicts);
+    free(answer);
+    *ret_kept = first->verdicts;
     return 0;
 }

@@ -68,16 +68,25 @@ int nn_rt_model_get_hal_model(struct nn_rt_model *finished, struct nn_rt_session
                               struct nn_arena *arena, struct nn_why *why,
                               struct nnhal_model *ret_model);
 
-/* nn_rt_model_is_newer() - whether the model uses what came after a device: it is not
+/* nn_rt_model_is_newer() - whether the model uses what came after a device: the whole is not
  * sent there. */
 bool nn_rt_model_is_newer(const struct nn_rt_model *finished, const ANeuralNetworksDevice *device);
 
-/* nn_rt_model_get_supported() - which operations a device says it can execute, in the
- * order of execution: one byte each, kept with the model and asked once.
- * Returns: 0 with *ret_supported borrowed; DEAD_OBJECT and what the device
- * answers; -ENOMEM. */
-int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
-                              struct nn_why *why, const uint8_t **ret_supported);
+/* nn_rt_model_query() - asks a device which operations it can execute: TAKEN or UNSUPPORTED of
+ * enum nnhal_verdict for each, in the order of execution. The model is not newer than the device.
+ * Returns: 0; DEAD_OBJECT and what the device answers; -ENOMEM. */
+int nn_rt_model_query(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
+                      struct nn_why *why, uint8_t *ret_verdicts);
+
+/* nn_rt_model_find_verdicts() - what is kept of a device, borrowed; NULL: nothing yet. */
+const uint8_t *nn_rt_model_find_verdicts(struct nn_rt_model *finished,
+                                         const ANeuralNetworksDevice *device);
+
+/* nn_rt_model_keep_verdicts() - keeps them as long as the model, so that they can be lent; consumes
+ * verdicts. Two threads may ask a device the same: what was kept first stays, and is what is lent.
+ * Returns: 0, -ENOMEM. */
+int nn_rt_model_keep_verdicts(struct nn_rt_model *finished, const ANeuralNetworksDevice *device,
+                              uint8_t *verdicts, const uint8_t **ret_kept);
 
 NN_DEFINE_CLEANUP(struct nn_rt_model, nn_rt_model_unref)
 

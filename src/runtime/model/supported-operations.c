@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "runtime/partition/planner.h"
+#include "runtime/partition/verdicts.h"
 #include "runtime/registry.h"
 
 #include <string.h>
@@ -51,9 +52,9 @@ int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
     memset(ret_supported, 0, finished->model.main.n_operations * sizeof(*ret_supported));
     for (uint32_t i = 0; i < n_devices; i++) {
         ANeuralNetworksDevice *device = (ANeuralNetworksDevice *)devices[i];
-        const uint8_t *supported;
+        const uint8_t *verdicts;
 
-        r = nn_rt_model_get_supported(finished, device, why, &supported);
+        r = nn_rt_verdicts_get(finished, device, why, &verdicts);
         /* Short memory says nothing about the device. */
         if (r < 0 || r == ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT)
             return r;
@@ -62,7 +63,7 @@ int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
             continue;
         }
         for (uint32_t j = 0; j < finished->model.main.n_operations; j++)
-            if (supported[j])
+            if (verdicts[j] == NNHAL_VERDICT_TAKEN)
                 ret_supported[finished->original[j]] = true;
     }
     return lacks_control(finished, n_devices, ret_supported)

@@ -10,6 +10,7 @@
 #include "runtime/partition/model-values.h"
 #include "runtime/partition/part-model.h"
 #include "runtime/partition/settings.h"
+#include "runtime/partition/verdicts.h"
 
 #include <string.h>
 
@@ -99,34 +100,25 @@ static void note_why(struct nn_rt_planner *planner, struct nn_rt_plan_device *de
     planner->first_why = *why;
 }
 
-static void set_verdicts(struct nn_rt_planner *planner, struct nn_rt_plan_device *device,
-                         const uint8_t *supported, enum nnhal_verdict otherwise)
-{
-    for (uint32_t i = 0; i < count_operations(planner); i++)
-        device->verdicts[i] = supported && supported[i] ? NNHAL_VERDICT_TAKEN : otherwise;
-}
-
 /* A device that fails to answer supports nothing. One that is gone or late, is short of memory, or
  * cannot reach the model's memories, is told of: at once if the application listed it. */
 static int ask_device(struct nn_rt_planner *planner, uint32_t d, struct nn_why *why)
 {
     struct nn_rt_plan_device *device = &planner->devices[d];
-    const uint8_t *supported = NULL;
-    bool is_new = nn_rt_model_is_newer(planner->finished, device->device);
+    const uint8_t *verdicts;
     int r;
 
     if (device->verdicts[0] != NNHAL_VERDICT_UNASKED)
         return 0;
-    r = nn_rt_model_get_supported(planner->finished, device->device, why, &supported);
+    r = nn_rt_verdicts_get(planner->finished, device->device, why, &verdicts);
     /* A service that was restarted since the device was opened is found out only by calling it. */
     if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device->device))
-        r = nn_rt_model_get_supported(planner->finished, device->device, why, &supported);
-    set_verdicts(planner, device, r ? NULL : supported,
-                 r        ? NNHAL_VERDICT_UNREACHED
-                 : is_new ? NNHAL_VERDICT_TOO_OLD
-                          : NNHAL_VERDICT_UNSUPPORTED);
-    if (!r)
+        r = nn_rt_verdicts_get(planner->finished, device->device, why, &verdicts);
+    if (!r) {
+        memcpy(device->verdicts, verdicts, count_operations(planner));
         return 0;
+    }
+    memset(device->verdicts, NNHAL_VERDICT_UNREACHED, count_operations(planner));
     r = r == ANEURALNETWORKS_OP_FAILED ? ANEURALNETWORKS_BAD_DATA : r;
     note_why(planner, device, r, why);
     nn_log("compilation", NN_LOG_WARNING, "%s", why->text);

@@ -113,6 +113,25 @@ TEST(the_reference_computes_nothing_that_a_driver_takes)
 }
 TEST_END
 
+/* An operation that no driver takes, however cheap it would be to compute the rest with it. */
+TEST(the_reference_computes_only_what_no_driver_takes)
+{
+    static const char *const expected[] = {"nnapi-reference", "partial-0", "nnapi-reference",
+                                           "partial-0"};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+
+    split_rules("*:not=EXP,time=900;0:time=800");
+    model = make_chain();
+    compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_uint_eq(split_count_parts(compilation), 4);
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_str_eq(name_of_part(compilation, i), expected[i]);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
 TEST(the_user_orders_allows_and_denies_devices)
 {
     static const struct {
@@ -474,6 +493,7 @@ TEST_END
 
 CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name,
            the_reference_computes_nothing_that_a_driver_takes,
+           the_reference_computes_only_what_no_driver_takes,
            the_user_orders_allows_and_denies_devices,
            devices_that_are_named_and_missing_are_an_error, a_file_orders_allows_and_denies_devices,
            a_file_with_a_line_that_is_no_name_is_an_error,

@@ -149,6 +149,13 @@ static bool is_taken_by_others(const struct nn_rt_planner *planner, uint32_t ope
     return false;
 }
 
+/* Whether the other devices do without it for an operation, or share it. */
+static bool is_left_to_others(const struct nn_rt_planner *planner, uint32_t operation)
+{
+    return is_taken_by_others(planner, operation) ||
+           nn_rt_shared_controls_find(&planner->controls, operation);
+}
+
 /* Whether the other devices do without it: together, or one of them if the model is not split. */
 static bool is_covered(const struct nn_rt_planner *planner)
 {
@@ -156,8 +163,7 @@ static bool is_covered(const struct nn_rt_planner *planner)
     bool is_covered = !is_whole;
 
     for (uint32_t i = 0; is_covered && i < count_operations(planner); i++)
-        is_covered = is_taken_by_others(planner, i) ||
-                     nn_rt_shared_controls_find(&planner->controls, i);
+        is_covered = is_left_to_others(planner, i);
     for (uint32_t d = 0; is_whole && d < planner->n_devices; d++)
         is_covered = is_covered || (!planner->devices[d].is_last_resort && takes_all(planner, d));
     return is_covered;
@@ -319,14 +325,14 @@ static uint32_t find_cheapest_whole(const struct nn_rt_planner *planner)
     return best;
 }
 
-/* Whether a device computes an operation of this plan; only: the one that computes all of it. */
+/* Whether a device may compute an operation of this plan; only: the one that computes all of it. */
 static bool may_compute(const struct nn_rt_planner *planner, uint32_t d, uint32_t operation,
                         uint32_t only)
 {
     if (only < planner->n_devices)
         return d == only && planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN;
     return planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN &&
-           !(planner->devices[d].is_last_resort && is_covered(planner));
+           !(planner->devices[d].is_last_resort && is_left_to_others(planner, operation));
 }
 
 /* The costs that count for the partitioner: of what each device takes, then of each control flow that

@@ -311,7 +311,8 @@ void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation *compilation);
 int ANeuralNetworksCompilation_setCaching(ANeuralNetworksCompilation *compilation,
                                           const char *cacheDir, const uint8_t *token);
 
-/* ANeuralNetworksCompilation_setPreference() - a PreferenceCode (feature level 1).
+/* ANeuralNetworksCompilation_setPreference() - a PreferenceCode (feature level 1), by which the library chooses
+ * among devices: by energy for low power, else by time. Drivers are told.
  * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA. */
 int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation *compilation,
                                              int32_t preference);

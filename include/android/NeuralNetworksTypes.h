@@ -207,7 +207,8 @@ typedef enum {
     ANEURALNETWORKS_PADDING_VALID = 2, /* no padding */
 } PaddingCode;
 
-/* What a compilation is optimized for. */
+/* What a compilation is optimized for. Drivers are told; among devices the library chooses by energy for
+ * low power, else by time, for sustained speed as for a fast single answer. */
 typedef enum {
     ANEURALNETWORKS_PREFER_LOW_POWER = 0,
     ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER = 1, /* the default */

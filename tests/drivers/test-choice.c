@@ -12,12 +12,12 @@
 
 enum { N = 4 };
 
-/* EXP, ABS, EXP, ABS of four floats. */
-static ANeuralNetworksModel *make_chain(void)
+/* EXP, ABS, EXP, ABS of n floats. */
+static ANeuralNetworksModel *make_chain_of(uint32_t n)
 {
     static const int32_t operations[] = {ANEURALNETWORKS_EXP, ANEURALNETWORKS_ABS,
                                          ANEURALNETWORKS_EXP, ANEURALNETWORKS_ABS};
-    const uint32_t n = N, input = 0, output = 4;
+    const uint32_t input = 0, output = 4;
     const ANeuralNetworksOperandType type = {
         .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
     ANeuralNetworksModel *model = NULL;
@@ -33,6 +33,11 @@ static ANeuralNetworksModel *make_chain(void)
     OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
     OK(ANeuralNetworksModel_finish(model));
     return model;
+}
+
+static ANeuralNetworksModel *make_chain(void)
+{
+    return make_chain_of(N);
 }
 
 static ANeuralNetworksCompilation *compile_any(ANeuralNetworksModel *model, int32_t preference)
@@ -94,6 +99,61 @@ TEST(what_a_device_declares_decides_and_not_its_name)
     ck_assert_str_eq(name_of_part(frugal, 0), "partial-2");
     ANeuralNetworksCompilation_free(fast);
     ANeuralNetworksCompilation_free(frugal);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* Calls and moves count beside power: a frugal device gets the operations that are worth them. */
+TEST(power_decides_between_parts)
+{
+    ANeuralNetworksModel *large, *small;
+    ANeuralNetworksCompilation *compilation;
+
+    split_rules("*:time=9,power=9;0:only=EXP,time=0.9,power=0.01;1:time=0.1,power=0.9");
+    large = make_chain_of(100000);
+    small = make_chain();
+    compilation = compile_any(large, ANEURALNETWORKS_PREFER_LOW_POWER);
+    ck_assert_uint_eq(split_count_parts(compilation), 4);
+    ck_assert_str_eq(name_of_part(compilation, 0), "partial-0");
+    ck_assert_str_eq(name_of_part(compilation, 1), "partial-1");
+    ANeuralNetworksCompilation_free(compilation);
+    compilation = compile_any(large, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_uint_eq(split_count_parts(compilation), 1);
+    ANeuralNetworksCompilation_free(compilation);
+    compilation = compile_any(small, ANEURALNETWORKS_PREFER_LOW_POWER);
+    ck_assert_uint_eq(split_count_parts(compilation), 1);
+    ck_assert_str_eq(name_of_part(compilation, 0), "partial-1");
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(large);
+    ANeuralNetworksModel_free(small);
+}
+TEST_END
+
+/* A plan tells times, also where energy has decided. */
+TEST(each_preference_expects_the_same_times_of_a_device)
+{
+    static const int32_t preferences[] = {ANEURALNETWORKS_PREFER_LOW_POWER,
+                                          ANEURALNETWORKS_PREFER_SUSTAINED_SPEED,
+                                          ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER};
+    struct nnhal_plan plans[3];
+    ANeuralNetworksCompilation *compilations[3];
+    ANeuralNetworksModel *model;
+
+    split_rules("*:time=9,power=9;0:only=EXP,time=0.1,power=0.001;1:only=ABS,time=0.2,power=0.002");
+    model = make_chain_of(100000);
+    for (uint32_t i = 0; i < 3; i++) {
+        compilations[i] = compile_any(model, preferences[i]);
+        plans[i].size = sizeof(plans[i]);
+        OK(nnhal_compilation_get_plan(compilations[i], &plans[i]));
+        ck_assert_uint_eq(plans[i].n_parts, 4);
+        ck_assert_uint_eq(plans[i].expected_ns, plans[0].expected_ns);
+        for (uint32_t j = 0; j < 4; j++) {
+            ck_assert_ptr_eq(plans[i].parts[j].device, plans[0].parts[j].device);
+            ck_assert_uint_eq(plans[i].parts[j].compute_ns, plans[0].parts[j].compute_ns);
+        }
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        ANeuralNetworksCompilation_free(compilations[i]);
     ANeuralNetworksModel_free(model);
 }
 TEST_END
@@ -491,7 +551,8 @@ TEST(each_part_comes_from_the_cache)
 }
 TEST_END
 
-CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name,
+CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name, power_decides_between_parts,
+           each_preference_expects_the_same_times_of_a_device,
            the_reference_computes_nothing_that_a_driver_takes,
            the_reference_computes_only_what_no_driver_takes,
            the_user_orders_allows_and_denies_devices,

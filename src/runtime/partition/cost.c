@@ -224,13 +224,19 @@ double nn_rt_cost_work(const struct nnhal_model *model, uint32_t operation)
     return count_work(&model->main, at) + count_branches(model, at);
 }
 
-uint64_t nn_rt_cost_operation(const struct nnhal_model *model, uint32_t operation,
-                              const struct nn_rt_performance *performance, uint32_t preference)
+uint64_t nn_rt_cost_time(const struct nnhal_model *model, uint32_t operation,
+                         const struct nn_rt_performance *performance)
 {
     const struct nnhal_operation *at = &model->main.operations[operation];
-    double ratio = preference == NNHAL_LOW_POWER
-                       ? (double)find_declared_ratio(model, at, performance).power_usage
-                       : find_ratio(model, at, performance);
+
+    return to_ns(nn_rt_cost_work(model, operation) * find_ratio(model, at, performance));
+}
+
+uint64_t nn_rt_cost_energy(const struct nnhal_model *model, uint32_t operation,
+                           const struct nn_rt_performance *performance)
+{
+    const struct nnhal_operation *at = &model->main.operations[operation];
+    double ratio = find_declared_ratio(model, at, performance).power_usage;
 
     return to_ns(nn_rt_cost_work(model, operation) * ratio);
 }

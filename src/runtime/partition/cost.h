@@ -3,12 +3,13 @@
  *
  * An operation's work is counted on plain C kernels of one thread: a nanosecond for
  * a multiplication and an addition, a quarter for a byte that is read or written. A
- * device's performance is the ratio for the type of an operation's first input: of time, or of
- * power where the application prefers that. It was measured (calibration/figures.h), else the
+ * device's performance is the ratio for the type of an operation's first input, of time and of
+ * energy. That of time was measured (calibration/figures.h), else the
  * device declares it; a device that declares nothing at all is judged by its type. What was not
  * measured of a device that was counts as declared, times what the device is slower or faster than
- * declared elsewhere. Power is not measured. Dimensions that are not known count as 1. Pure
- * functions. */
+ * declared elsewhere. Power is declared alone. Energy is told as the nanoseconds of plain C in which
+ * a CPU uses it: calls and moves, which are a CPU's work, count the same in time and in energy.
+ * Dimensions that are not known count as 1. Pure functions. */
 #ifndef NN_RUNTIME_PARTITION_COST_H
 #define NN_RUNTIME_PARTITION_COST_H
 
@@ -34,10 +35,14 @@ enum nnhal_figure_source nn_rt_cost_source(const struct nn_rt_performance *perfo
 /* nn_rt_cost_work() - of an operation of the main graph, in nanoseconds of plain C. */
 double nn_rt_cost_work(const struct nnhal_model *model, uint32_t operation);
 
-/* nn_rt_cost_operation() - nanoseconds of an operation of the main graph on a device, at least 1;
- * with LOW_POWER weighted by power. IF and WHILE count as all that they could run, once. */
-uint64_t nn_rt_cost_operation(const struct nnhal_model *model, uint32_t operation,
-                              const struct nn_rt_performance *performance, uint32_t preference);
+/* nn_rt_cost_time() - nanoseconds of an operation of the main graph on a device, at least 1.
+ * IF and WHILE count as all that they could run, once. */
+uint64_t nn_rt_cost_time(const struct nnhal_model *model, uint32_t operation,
+                         const struct nn_rt_performance *performance);
+
+/* nn_rt_cost_energy() - its energy, as nanoseconds of a CPU, at least 1. */
+uint64_t nn_rt_cost_energy(const struct nnhal_model *model, uint32_t operation,
+                           const struct nn_rt_performance *performance);
 
 /* nn_rt_cost_launch() - of one call of the device. */
 uint64_t nn_rt_cost_launch(const struct nn_rt_performance *performance);

@@ -253,8 +253,9 @@ static void set_costs(struct plan_layout *layout)
                 layout->problem
                     ->move_ns[(size_t)part->device * layout->graph->n_operands + operand];
         }
+        plan->expected_ns += part->compute_ns + part->launch_ns + part->move_ns;
     }
-    plan->expected_ns = layout->partitioning->cost_ns;
+    plan->cost_ns = layout->partitioning->cost_ns;
 }
 
 int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_problem *problem,

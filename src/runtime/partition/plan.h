@@ -96,10 +96,11 @@ struct nn_rt_plan {
     struct nn_rt_plan_device *devices;
     struct nn_rt_plan_part *parts;
     struct nn_rt_plan_value *values;
-    struct nn_rt_value *known; /* per operand of the model */
-    bool is_open;              /* the shape of a value depends on the arguments */
-    bool has_open_outputs;     /* that of an output of the model does */
-    uint64_t expected_ns;
+    struct nn_rt_value *known;   /* per operand of the model */
+    bool is_open;                /* the shape of a value depends on the arguments */
+    bool has_open_outputs;       /* that of an output of the model does */
+    uint64_t cost_ns;            /* what it was chosen for: time, or energy (weights.h) */
+    uint64_t expected_ns;        /* its time */
     struct nn_rt_record *record; /* what its executions have shown, which changes */
     /* Of parts' compilations, by who makes them. */
     ANeuralNetworksCompilation *(*unref_part)(ANeuralNetworksCompilation *compilation);
@@ -107,6 +108,7 @@ struct nn_rt_plan {
 };
 
 /* nn_rt_plan_lay_out() - parts and values from a partitioning; devices and known are set already.
+ * problem: the one that was solved, with times as its costs.
  * Returns: 0, -ENOMEM. */
 int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_problem *problem,
                        const struct nn_rt_partitioning *partitioning);

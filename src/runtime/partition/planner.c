@@ -335,26 +335,29 @@ static bool may_compute(const struct nn_rt_planner *planner, uint32_t d, uint32_
            !(planner->devices[d].is_last_resort && is_left_to_others(planner, operation));
 }
 
-/* The costs that count for the partitioner: of what each device takes, then of each control flow that
- * the runtime runs itself, which counts as a device of its own: a part has one of them. */
-static uint64_t *mask_costs(const struct nn_rt_planner *planner, uint32_t only, uint32_t n_controls,
-                            struct nn_arena *arena)
+/* What the partitioner sees of costs, or of times: of what each device takes, then of each control flow
+ * that the runtime runs itself, which counts as a device of its own: a part has one of them. */
+static uint64_t *mask(const struct nn_rt_planner *planner, bool is_time, uint32_t only,
+                      uint32_t n_controls, struct nn_arena *arena)
 {
+    const uint64_t *all = is_time ? planner->weights.times_ns : planner->weights.costs_ns;
     uint32_t n = count_operations(planner);
-    uint64_t *costs = nn_arena_new_n(arena, uint64_t,
-                                     ((size_t)planner->n_devices + n_controls) * n);
+    uint64_t *masked = nn_arena_new_n(arena, uint64_t,
+                                      ((size_t)planner->n_devices + n_controls) * n);
 
-    for (uint32_t d = 0; costs && d < planner->n_devices; d++)
+    for (uint32_t d = 0; masked && d < planner->n_devices; d++)
         for (uint32_t i = 0; i < n; i++)
-            costs[(size_t)d * n + i] = may_compute(planner, d, i, only)
-                                           ? planner->weights.costs_ns[(size_t)d * n + i]
-                                           : NN_RT_COST_NONE;
-    for (uint32_t c = 0; costs && c < n_controls; c++)
+            masked[(size_t)d * n + i] = may_compute(planner, d, i, only) ? all[(size_t)d * n + i]
+                                                                         : NN_RT_COST_NONE;
+    for (uint32_t c = 0; masked && c < n_controls; c++) {
+        const struct nn_rt_shared_control *control = &planner->controls.list[c];
+        uint64_t *row = masked + ((size_t)planner->n_devices + c) * n;
+
         for (uint32_t i = 0; i < n; i++)
-            costs[((size_t)planner->n_devices + c) * n + i] =
-                planner->controls.list[c].operation == i ? planner->controls.list[c].cost_ns
-                                                         : NN_RT_COST_NONE;
-    return costs;
+            row[i] = NN_RT_COST_NONE;
+        row[control->operation] = is_time ? control->time_ns : control->cost_ns;
+    }
+    return masked;
 }
 
 /* An array per device with zeros for control flow, whose branches count calls and moves. */
@@ -447,7 +450,7 @@ static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct 
         .graph = &planner->finished->model.main,
         .n_devices = planner->n_devices + n_controls,
         .max_partitions = NN_RT_PLANNER_MAX_PARTS,
-        .costs_ns = mask_costs(planner, only, n_controls, scratch),
+        .costs_ns = mask(planner, false, only, n_controls, scratch),
         .launch_ns = extend(planner->weights.launch_ns, planner->n_devices, n_controls, scratch),
         .move_ns = extend(planner->weights.move_ns, (size_t)planner->n_devices * n_operands,
                           (size_t)n_controls * n_operands, scratch),
@@ -462,8 +465,11 @@ static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct 
     r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
     if (r == NN_RT_PARTITION_E_UNSUPPORTED)
         return fail_unsupported(planner, operation, why);
+    if (!r && planner->weights.times_ns != planner->weights.costs_ns)
+        problem.costs_ns = mask(planner, true, only, n_controls, scratch);
     if (!r)
-        r = nn_rt_plan_lay_out(plan, &problem, &partitioning);
+        r = problem.costs_ns ? nn_rt_plan_lay_out(plan, &problem, &partitioning)
+                             : nn_error_origin(-ENOMEM);
     if (!r)
         name_controls(planner, plan);
     return r;

@@ -20,7 +20,8 @@ int nn_rt_shared_controls_init(struct nn_rt_shared_controls *controls, uint32_t 
 static void count_plan(struct nn_rt_shared_control *control, const struct nn_rt_plan *plan,
                        uint64_t *most_ns)
 {
-    control->cost_ns += plan->expected_ns;
+    control->cost_ns += plan->cost_ns;
+    control->time_ns += plan->expected_ns;
     for (uint32_t i = 0; i < plan->n_parts; i++) {
         const struct nn_rt_plan_part *part = &plan->parts[i];
 

@@ -13,7 +13,8 @@
 struct nn_rt_shared_control {
     uint32_t operation;
     ANeuralNetworksDevice *device; /* that has most of the work */
-    uint64_t cost_ns;
+    uint64_t cost_ns;              /* that decides */
+    uint64_t time_ns;
 };
 
 struct nn_rt_shared_controls {

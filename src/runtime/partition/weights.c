@@ -5,14 +5,18 @@
 #include "runtime/partition/model-values.h"
 
 static void weigh_device(struct nn_rt_weights *weights, const struct nnhal_model *model, uint32_t d,
-                         const struct nn_rt_performance *performance, uint32_t preference)
+                         const struct nn_rt_performance *performance)
 {
     uint64_t *costs = weights->costs_ns + (size_t)d * model->main.n_operations;
+    uint64_t *times = weights->times_ns + (size_t)d * model->main.n_operations;
+    bool is_energy = costs != times;
 
     weights->launch_ns[d] = nn_rt_cost_launch(performance);
     weights->whole_ns[d] = weights->launch_ns[d];
     for (uint32_t i = 0; i < model->main.n_operations; i++) {
-        costs[i] = nn_rt_cost_operation(model, i, performance, preference);
+        times[i] = nn_rt_cost_time(model, i, performance);
+        if (is_energy)
+            costs[i] = nn_rt_cost_energy(model, i, performance);
         weights->whole_ns[d] += costs[i];
     }
 }
@@ -44,10 +48,15 @@ int nn_rt_weights_init(struct nn_rt_weights *weights, const struct nn_rt_model *
         .launch_ns = nn_arena_new_n(arena, uint64_t, n_devices),
         .move_ns = nn_arena_new_n(arena, uint64_t, (size_t)n_devices * graph->n_operands),
     };
-    if (!weights->costs_ns || !weights->whole_ns || !weights->launch_ns || !weights->move_ns)
+    weights->times_ns = preference == NNHAL_LOW_POWER
+                            ? nn_arena_new_n(arena, uint64_t,
+                                             (size_t)n_devices * graph->n_operations)
+                            : weights->costs_ns;
+    if (!weights->costs_ns || !weights->times_ns || !weights->whole_ns || !weights->launch_ns ||
+        !weights->move_ns)
         return nn_error_origin(-ENOMEM);
     for (uint32_t d = 0; d < n_devices; d++)
-        weigh_device(weights, &finished->model, d, &performances[d], preference);
+        weigh_device(weights, &finished->model, d, &performances[d]);
     r = nn_rt_model_values_new(finished, arena, &weights->known);
     if (!r)
         weigh_moves(weights, graph, n_devices, performances);

@@ -52,16 +52,13 @@ static void make(struct world *w, uint32_t operation, uint32_t type)
     world_init(w, operation, type, shapes);
 }
 
-/* What the device costs, in what the work costs. */
-static double ratio(const struct world *w, uint32_t preference)
-{
-    return (double)nn_rt_cost_operation(&w->model, 0, &w->performance, preference) /
-           nn_rt_cost_work(&w->model, 0);
-}
+typedef uint64_t (*cost_fn)(const struct nnhal_model *model, uint32_t operation,
+                            const struct nn_rt_performance *performance);
 
-static double time_ratio(const struct world *w)
+/* What the device costs, in what the work costs. */
+static double ratio(const struct world *w, cost_fn cost)
 {
-    return ratio(w, NNHAL_FAST_SINGLE_ANSWER);
+    return (double)cost(&w->model, 0, &w->performance) / nn_rt_cost_work(&w->model, 0);
 }
 
 static void declare(struct world *w)
@@ -85,7 +82,7 @@ static void declare(struct world *w)
 
 #define CLOSE(a, b) ck_assert_double_eq_tol((a), (b), 0.01 * (b))
 
-TEST(what_is_declared_counts_by_type_and_preference)
+TEST(what_is_declared_counts_by_type)
 {
     static const struct {
         uint32_t operation, type;
@@ -105,22 +102,21 @@ TEST(what_is_declared_counts_by_type_and_preference)
         make(&w, rows[i].operation, rows[i].type);
         declare(&w);
         w.model.relax_computation_float32_to_float16 = rows[i].is_relaxed;
-        CLOSE(time_ratio(&w), rows[i].time);
-        CLOSE(ratio(&w, NNHAL_SUSTAINED_SPEED), rows[i].time);
-        CLOSE(ratio(&w, NNHAL_LOW_POWER), rows[i].power);
+        CLOSE(ratio(&w, nn_rt_cost_time), rows[i].time);
+        CLOSE(ratio(&w, nn_rt_cost_energy), rows[i].power);
         ck_assert_int_eq(nn_rt_cost_source(&w.performance), NNHAL_FIGURE_DECLARED);
     }
     make(&w, NNHAL_OP_ADD, NNHAL_TENSOR_FLOAT16); /* left out of the table: no first choice */
     declare(&w);
-    ck_assert_double_gt(time_ratio(&w), 100);
-    ck_assert_double_gt(ratio(&w, NNHAL_LOW_POWER), 100);
+    ck_assert_double_gt(ratio(&w, nn_rt_cost_time), 100);
+    ck_assert_double_gt(ratio(&w, nn_rt_cost_energy), 100);
 }
 TEST_END
 
 TEST(without_a_table_the_kind_of_device_counts)
 {
     static const uint32_t kinds[] = {NNHAL_DEVICE_ACCELERATOR, NNHAL_DEVICE_GPU, NNHAL_DEVICE_CPU};
-    static const uint32_t preferences[] = {NNHAL_FAST_SINGLE_ANSWER, NNHAL_LOW_POWER};
+    static const cost_fn costs[] = {nn_rt_cost_time, nn_rt_cost_energy};
     struct world w;
 
     make(&w, NNHAL_OP_ADD, NNHAL_TENSOR_FLOAT32);
@@ -129,11 +125,11 @@ TEST(without_a_table_the_kind_of_device_counts)
 
         for (size_t i = 0; i < 3; i++) {
             w.performance.type = kinds[i];
-            ck_assert_double_gt(ratio(&w, preferences[p]), last);
-            last = ratio(&w, preferences[p]);
+            ck_assert_double_gt(ratio(&w, costs[p]), last);
+            last = ratio(&w, costs[p]);
         }
         w.performance.type = 77; /* none that is known */
-        CLOSE(ratio(&w, preferences[p]), last);
+        CLOSE(ratio(&w, costs[p]), last);
         ck_assert_double_lt(last, 1);
     }
     ck_assert_int_eq(nn_rt_cost_source(&w.performance), NNHAL_FIGURE_CONSTANT);
@@ -166,14 +162,14 @@ TEST(what_was_measured_counts_and_corrects_what_was_not)
         declare(&w);
         w.performance.is_measured = true;
         w.performance.figures.values[rows[i].figure] = (uint64_t)(rows[i].measured * MILLION);
-        CLOSE(time_ratio(&w), rows[i].expected);
+        CLOSE(ratio(&w, nn_rt_cost_time), rows[i].expected);
         ck_assert_int_eq(nn_rt_cost_source(&w.performance), NNHAL_FIGURE_MEASURED);
     }
     make(&w, NNHAL_OP_ADD, NNHAL_TENSOR_FLOAT32); /* power is declared alone */
     declare(&w);
     w.performance.is_measured = true;
     w.performance.figures.values[NN_RT_FIGURE_OTHER_FLOAT32] = 7 * MILLION;
-    CLOSE(ratio(&w, NNHAL_LOW_POWER), 0.375);
+    CLOSE(ratio(&w, nn_rt_cost_energy), 0.375);
 }
 TEST_END
 
@@ -244,7 +240,7 @@ TEST(wild_declarations_are_costs)
         uint64_t ns;
 
         type.info.exec_time = wild[i];
-        ns = nn_rt_cost_operation(&w.model, 0, &w.performance, NNHAL_FAST_SINGLE_ANSWER);
+        ns = nn_rt_cost_time(&w.model, 0, &w.performance);
         ck_assert_uint_ge(ns, 1);
         ck_assert_uint_le(ns, UINT64_C(1000000000000000));
     }
@@ -293,8 +289,7 @@ TEST(a_move_costs_what_was_measured_and_at_least_the_reading)
 }
 TEST_END
 
-CHECK_MAIN("cost", what_is_declared_counts_by_type_and_preference,
-           without_a_table_the_kind_of_device_counts,
+CHECK_MAIN("cost", what_is_declared_counts_by_type, without_a_table_the_kind_of_device_counts,
            what_was_measured_counts_and_corrects_what_was_not, products_are_counted,
            branches_count_and_their_graphs_are_no_values, wild_declarations_are_costs,
            a_call_costs_by_where_and_what_the_device_is,

@@ -12,32 +12,31 @@
 
 enum { N = 4 };
 
-/* EXP, ABS, EXP, ABS of n floats. */
-static ANeuralNetworksModel *make_chain_of(uint32_t n)
+/* EXP, ABS, EXP, ABS and so on, of n floats. */
+static ANeuralNetworksModel *make_chain_of(uint32_t n, uint32_t n_operations)
 {
-    static const int32_t operations[] = {ANEURALNETWORKS_EXP, ANEURALNETWORKS_ABS,
-                                         ANEURALNETWORKS_EXP, ANEURALNETWORKS_ABS};
-    const uint32_t input = 0, output = 4;
+    const uint32_t input = 0;
     const ANeuralNetworksOperandType type = {
         .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
     ANeuralNetworksModel *model = NULL;
 
     OK(ANeuralNetworksModel_create(&model));
-    for (uint32_t i = 0; i < 5; i++)
-        OK(ANeuralNetworksModel_addOperand(model, &type));
-    for (uint32_t i = 0; i < 4; i++) {
+    OK(ANeuralNetworksModel_addOperand(model, &type));
+    for (uint32_t i = 0; i < n_operations; i++) {
         uint32_t out = i + 1;
 
-        OK(ANeuralNetworksModel_addOperation(model, operations[i], 1, &i, 1, &out));
+        OK(ANeuralNetworksModel_addOperand(model, &type));
+        OK(ANeuralNetworksModel_addOperation(
+            model, i % 2 ? ANEURALNETWORKS_ABS : ANEURALNETWORKS_EXP, 1, &i, 1, &out));
     }
-    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &n_operations));
     OK(ANeuralNetworksModel_finish(model));
     return model;
 }
 
 static ANeuralNetworksModel *make_chain(void)
 {
-    return make_chain_of(N);
+    return make_chain_of(N, 4);
 }
 
 static ANeuralNetworksCompilation *compile_any(ANeuralNetworksModel *model, int32_t preference)
@@ -110,7 +109,7 @@ TEST(power_decides_between_parts)
     ANeuralNetworksCompilation *compilation;
 
     split_rules("*:time=9,power=9;0:only=EXP,time=0.9,power=0.01;1:time=0.1,power=0.9");
-    large = make_chain_of(100000);
+    large = make_chain_of(100000, 4);
     small = make_chain();
     compilation = compile_any(large, ANEURALNETWORKS_PREFER_LOW_POWER);
     ck_assert_uint_eq(split_count_parts(compilation), 4);
@@ -140,7 +139,7 @@ TEST(each_preference_expects_the_same_times_of_a_device)
     ANeuralNetworksModel *model;
 
     split_rules("*:time=9,power=9;0:only=EXP,time=0.1,power=0.001;1:only=ABS,time=0.2,power=0.002");
-    model = make_chain_of(100000);
+    model = make_chain_of(100000, 4);
     for (uint32_t i = 0; i < 3; i++) {
         compilations[i] = compile_any(model, preferences[i]);
         plans[i].size = sizeof(plans[i]);
@@ -187,6 +186,21 @@ TEST(the_reference_computes_only_what_no_driver_takes)
     ck_assert_uint_eq(split_count_parts(compilation), 4);
     for (uint32_t i = 0; i < 4; i++)
         ck_assert_str_eq(name_of_part(compilation, i), expected[i]);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* Then it computes what drivers take, too. */
+TEST(no_plan_has_more_parts_than_the_cap)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+
+    split_rules("*:not=EXP");
+    model = make_chain_of(N, 40);
+    compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_uint_le(split_count_parts(compilation), 16);
     ANeuralNetworksCompilation_free(compilation);
     ANeuralNetworksModel_free(model);
 }
@@ -554,7 +568,7 @@ TEST_END
 CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name, power_decides_between_parts,
            each_preference_expects_the_same_times_of_a_device,
            the_reference_computes_nothing_that_a_driver_takes,
-           the_reference_computes_only_what_no_driver_takes,
+           the_reference_computes_only_what_no_driver_takes, no_plan_has_more_parts_than_the_cap,
            the_user_orders_allows_and_denies_devices,
            devices_that_are_named_and_missing_are_an_error, a_file_orders_allows_and_denies_devices,
            a_file_with_a_line_that_is_no_name_is_an_error,

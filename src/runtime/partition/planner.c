@@ -325,19 +325,26 @@ static uint32_t find_cheapest_whole(const struct nn_rt_planner *planner)
     return best;
 }
 
-/* Whether a device may compute an operation of this plan; only: the one that computes all of it. */
+/* What a plan may give to whom. */
+struct reach {
+    uint32_t only;   /* the device that computes all of it; n_devices: there is none */
+    bool is_crowded; /* into too many parts: the last resort computes any operation */
+};
+
 static bool may_compute(const struct nn_rt_planner *planner, uint32_t d, uint32_t operation,
-                        uint32_t only)
+                        const struct reach *reach)
 {
-    if (only < planner->n_devices)
-        return d == only && planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN;
-    return planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN &&
-           !(planner->devices[d].is_last_resort && is_left_to_others(planner, operation));
+    if (planner->devices[d].verdicts[operation] != NNHAL_VERDICT_TAKEN)
+        return false;
+    if (reach->only < planner->n_devices)
+        return d == reach->only;
+    return !planner->devices[d].is_last_resort || reach->is_crowded ||
+           !is_left_to_others(planner, operation);
 }
 
 /* What the partitioner sees of costs, or of times: of what each device takes, then of each control flow
  * that the runtime runs itself, which counts as a device of its own: a part has one of them. */
-static uint64_t *mask(const struct nn_rt_planner *planner, bool is_time, uint32_t only,
+static uint64_t *mask(const struct nn_rt_planner *planner, bool is_time, const struct reach *reach,
                       uint32_t n_controls, struct nn_arena *arena)
 {
     const uint64_t *all = is_time ? planner->weights.times_ns : planner->weights.costs_ns;
@@ -347,8 +354,8 @@ static uint64_t *mask(const struct nn_rt_planner *planner, bool is_time, uint32_
 
     for (uint32_t d = 0; masked && d < planner->n_devices; d++)
         for (uint32_t i = 0; i < n; i++)
-            masked[(size_t)d * n + i] = may_compute(planner, d, i, only) ? all[(size_t)d * n + i]
-                                                                         : NN_RT_COST_NONE;
+            masked[(size_t)d * n + i] = may_compute(planner, d, i, reach) ? all[(size_t)d * n + i]
+                                                                          : NN_RT_COST_NONE;
     for (uint32_t c = 0; masked && c < n_controls; c++) {
         const struct nn_rt_shared_control *control = &planner->controls.list[c];
         uint64_t *row = masked + ((size_t)planner->n_devices + c) * n;
@@ -444,13 +451,14 @@ static void name_controls(const struct nn_rt_planner *planner, struct nn_rt_plan
 static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct nn_arena *scratch,
                      struct nn_why *why, struct nn_rt_plan *plan)
 {
+    struct reach reach = {.only = only};
     uint32_t n_controls = only < planner->n_devices ? 0 : planner->controls.n;
     uint32_t n_operands = planner->finished->model.main.n_operands;
     struct nn_rt_partition_problem problem = {
         .graph = &planner->finished->model.main,
         .n_devices = planner->n_devices + n_controls,
         .max_partitions = NN_RT_PLANNER_MAX_PARTS,
-        .costs_ns = mask(planner, false, only, n_controls, scratch),
+        .costs_ns = mask(planner, false, &reach, n_controls, scratch),
         .launch_ns = extend(planner->weights.launch_ns, planner->n_devices, n_controls, scratch),
         .move_ns = extend(planner->weights.move_ns, (size_t)planner->n_devices * n_operands,
                           (size_t)n_controls * n_operands, scratch),
@@ -463,10 +471,16 @@ static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct 
     if (!problem.costs_ns || !problem.launch_ns || !problem.move_ns)
         return nn_error_origin(-ENOMEM);
     r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
+    if (!r && partitioning.n_partitions > NN_RT_PLANNER_MAX_PARTS && !is_covered(planner)) {
+        reach.is_crowded = true;
+        problem.costs_ns = mask(planner, false, &reach, n_controls, scratch);
+        r = problem.costs_ns ? nn_rt_partition(&problem, scratch, &partitioning, &operation)
+                             : nn_error_origin(-ENOMEM);
+    }
     if (r == NN_RT_PARTITION_E_UNSUPPORTED)
         return fail_unsupported(planner, operation, why);
     if (!r && planner->weights.times_ns != planner->weights.costs_ns)
-        problem.costs_ns = mask(planner, true, only, n_controls, scratch);
+        problem.costs_ns = mask(planner, true, &reach, n_controls, scratch);
     if (!r)
         r = problem.costs_ns ? nn_rt_plan_lay_out(plan, &problem, &partitioning)
                              : nn_error_origin(-ENOMEM);

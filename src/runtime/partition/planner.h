@@ -10,8 +10,8 @@
  *
  * nnapi-reference, which is always there, stands behind the others however little it
  * would cost: where the application or the user did not name it, it is asked for what the
- * others leave, and computes that alone. Its calls count as those of others do; that parts cannot be
- * merged into it is the price of computing nothing that a driver takes.
+ * others leave, and computes that alone; where that makes more parts than a plan may have, others
+ * are merged into its own.
  *
  * An IF or WHILE that none of the others takes is run by the runtime itself
  * (control-flow.h), if they take its branches among them (shared-control.h).

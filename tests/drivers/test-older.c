@@ -38,6 +38,18 @@ static ANeuralNetworksModel *make_chain(bool is_relaxed)
     return model;
 }
 
+static ANeuralNetworksCompilation *compile_chain(const char *rules, bool is_relaxed)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+
+    split_rules("%s", rules);
+    model = make_chain(is_relaxed);
+    compilation = split_compile(model, 2);
+    ANeuralNetworksModel_free(model);
+    return compilation;
+}
+
 /* What a device of a plan says of each operation. */
 static void expect_verdicts(const ANeuralNetworksCompilation *compilation, const char *name,
                             uint32_t n, const uint8_t *expected)
@@ -85,12 +97,8 @@ TEST(an_older_device_computes_what_it_knows)
 {
     static const uint8_t older[] = {TAKEN, TOO_OLD, TAKEN, TOO_OLD};
     static const uint8_t newer[] = {UNSUPPORTED, TAKEN, UNSUPPORTED, TAKEN};
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksModel *model;
+    ANeuralNetworksCompilation *compilation = compile_chain("0:level=27;1:only=EXP+ABS", false);
 
-    split_rules("0:level=27;1:only=EXP+ABS");
-    model = make_chain(false);
-    compilation = split_compile(model, 2);
     expect_verdicts(compilation, "partial-0", N_CHAIN, older);
     expect_verdicts(compilation, "partial-1", N_CHAIN, newer);
     ck_assert_uint_eq(split_count_parts(compilation), N_CHAIN);
@@ -98,7 +106,6 @@ TEST(an_older_device_computes_what_it_knows)
         expect_part(compilation, i, i % 2 ? "partial-1" : "partial-0");
     expect_results(compilation);
     ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
 }
 TEST_END
 
@@ -106,16 +113,12 @@ TEST_END
 TEST(its_answers_are_about_the_right_operations)
 {
     static const uint8_t older[] = {UNSUPPORTED, TOO_OLD, TAKEN, TOO_OLD};
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksModel *model;
+    ANeuralNetworksCompilation *compilation = compile_chain("0:level=27,not=RELU;1:not=FLOOR",
+                                                            false);
 
-    split_rules("0:level=27,not=RELU;1:not=FLOOR");
-    model = make_chain(false);
-    compilation = split_compile(model, 2);
     expect_verdicts(compilation, "partial-0", N_CHAIN, older);
     expect_results(compilation);
     ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
 }
 TEST_END
 
@@ -148,32 +151,22 @@ TEST_END
 TEST(a_device_that_knows_nothing_of_a_model_is_not_asked)
 {
     static const uint8_t nothing[] = {TOO_OLD, TOO_OLD, TOO_OLD, TOO_OLD};
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksModel *model;
+    ANeuralNetworksCompilation *compilation = compile_chain("0:level=27,fail=supported", true);
 
-    split_rules("0:level=27,fail=supported");
-    model = make_chain(true);
-    compilation = split_compile(model, 2);
     expect_verdicts(compilation, "partial-0", N_CHAIN, nothing);
     ck_assert_uint_eq(split_count_parts(compilation), 1);
     ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
 }
 TEST_END
 
 TEST(an_older_device_may_fail_to_answer)
 {
     static const uint8_t nothing[] = {UNREACHED, UNREACHED, UNREACHED, UNREACHED};
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksModel *model;
+    ANeuralNetworksCompilation *compilation = compile_chain("0:level=27,fail=supported", false);
 
-    split_rules("0:level=27,fail=supported");
-    model = make_chain(false);
-    compilation = split_compile(model, 2);
     expect_verdicts(compilation, "partial-0", N_CHAIN, nothing);
     expect_results(compilation);
     ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
 }
 TEST_END
 

@@ -225,7 +225,7 @@ static bool is_full(struct tfl_builder *b, uint32_t rank)
     return b->result == 0;
 }
 
-static void add_cell(struct tfl_builder *b, const uint32_t *inputs, uint32_t n)
+void tfl_add_sequence_lstm(struct tfl_builder *b, int32_t type, const uint32_t *inputs, uint32_t n)
 {
     uint32_t outputs[3];
 
@@ -234,8 +234,13 @@ static void add_cell(struct tfl_builder *b, const uint32_t *inputs, uint32_t n)
         outputs[1] = tfl_next_state(b, STATE);
         outputs[2] = tfl_next_state(b, CELL);
     }
-    tfl_add(b, tfl_extension_operation(b, NNHAL_TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM), inputs, n,
-            outputs, b->keeps_states ? 3 : 1);
+    tfl_add(b, type, inputs, n, outputs, b->keeps_states ? 3 : 1);
+}
+
+static void add_cell(struct tfl_builder *b, const uint32_t *inputs, uint32_t n)
+{
+    tfl_add_sequence_lstm(b, tfl_extension_operation(b, NNHAL_TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM),
+                          inputs, n);
 }
 
 static void map_full(struct tfl_builder *b, uint32_t rank)

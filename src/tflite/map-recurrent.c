@@ -17,12 +17,15 @@ enum {
     BIDIRECTIONAL_INPUTS = 48,
 };
 
-/* Inputs first..first+n of a float32 cell; weights of 8 bits are made float32. */
+/* Inputs first..first+n of a float32 cell; weights of 8 bits are made float32. Those of int8 have no
+ * zero point in TensorFlow Lite, whatever the file says. */
 static void float_inputs(struct tfl_builder *b, uint32_t *inputs, uint32_t first, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct tfl_tensor *tensor = tfl_in(b, first + i);
 
+        if (tensor && tensor->type == TFL_INT8 && tensor->zero_point)
+            tfl_fail(b, -ENOTSUP, "input %u: int8 weights with a zero point", first + i);
         if (tensor && tensor->data && tfl_is_quantized(tensor)) {
             inputs[i] = tfl_float_of(b, first + i);
             continue;
@@ -58,7 +61,7 @@ static bool is_int8(const struct tfl_tensor *tensor)
 
 static void map_sequence_lstm(struct tfl_builder *b)
 {
-    uint32_t inputs[LSTM_INPUTS + 4 + LSTM_NORMS], outputs[3], n = LSTM_INPUTS;
+    uint32_t inputs[LSTM_INPUTS + 4 + LSTM_NORMS], n = LSTM_INPUTS;
 
     tfl_need(b, b->op->n_inputs >= LSTM_INPUTS, "%u inputs", b->op->n_inputs);
     if (is_int8(tfl_in(b, 0))) {
@@ -74,13 +77,7 @@ static void map_sequence_lstm(struct tfl_builder *b)
     inputs[n++] = tfl_bool(b, b->op->options.time_major);
     float_inputs(b, inputs + n, LSTM_INPUTS, LSTM_NORMS); /* omitted where the file has none */
     n += LSTM_NORMS;
-    outputs[0] = tfl_output(b, 0);
-    if (b->keeps_states) {
-        outputs[1] = tfl_next_state(b, LSTM_STATE);
-        outputs[2] = tfl_next_state(b, LSTM_CELL);
-    }
-    tfl_add(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, n, outputs,
-            b->keeps_states ? 3 : 1);
+    tfl_add_sequence_lstm(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, n);
 }
 
 static void map_lstm(struct tfl_builder *b)

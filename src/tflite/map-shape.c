@@ -85,15 +85,19 @@ static void map_mirror_pad(struct tfl_builder *b)
              tfl_i32(b, b->op->options.mode));
 }
 
+/* NNAPI counts the axis from the front. */
+static int32_t from_front(int32_t axis, const struct tfl_tensor *of)
+{
+    return axis < 0 && of ? axis + (int32_t)of->n_dimensions : axis;
+}
+
 static void map_concatenation(struct tfl_builder *b)
 {
-    int32_t axis = b->op->options.axis;
+    int32_t axis = from_front(b->op->options.axis, tfl_out(b, 0));
     uint32_t *inputs = tfl_keep(b, ((size_t)b->op->n_inputs + 1) * sizeof(*inputs));
 
     tfl_need(b, inputs && tfl_out(b, 0), "no output");
     tfl_need(b, b->op->options.activation == 0, "a fused activation");
-    if (axis < 0)
-        axis += (int32_t)tfl_out(b, 0)->n_dimensions;
     for (uint32_t i = 0; i < b->op->n_inputs; i++)
         inputs[i] = tfl_input(b, i);
     inputs[b->op->n_inputs] = tfl_i32(b, axis);
@@ -104,12 +108,9 @@ static void map_concatenation(struct tfl_builder *b)
 static void map_pack(struct tfl_builder *b)
 {
     uint32_t *inputs = tfl_keep(b, ((size_t)b->op->n_inputs + 1) * sizeof(*inputs));
-    int32_t axis = b->op->options.axis;
 
     tfl_need(b, inputs && tfl_out(b, 0), "no output");
-    if (axis < 0)
-        axis += (int32_t)tfl_out(b, 0)->n_dimensions;
-    inputs[0] = tfl_i32(b, axis);
+    inputs[0] = tfl_i32(b, from_front(b->op->options.axis, tfl_out(b, 0)));
     for (uint32_t i = 0; i < b->op->n_inputs; i++)
         inputs[i + 1] = tfl_input(b, i);
     tfl_add(b, ANEURALNETWORKS_PACK, inputs, b->op->n_inputs + 1,
@@ -121,15 +122,13 @@ static void map_pack(struct tfl_builder *b)
 static void map_unpack(struct tfl_builder *b)
 {
     const struct tfl_tensor *x = tfl_in(b, 0);
-    int32_t axis = b->op->options.axis;
+    int32_t axis = from_front(b->op->options.axis, x);
     uint32_t n = b->op->n_outputs;
     uint32_t *pieces = tfl_keep(b, (size_t)n * sizeof(*pieces));
     struct tfl_form form;
 
     tfl_need(b, x && pieces, "no input");
     form = tfl_form_of(b, x);
-    if (axis < 0)
-        axis += (int32_t)form.n_dimensions;
     tfl_need(b, axis >= 0 && axis < (int32_t)form.n_dimensions && form.dimensions[axis] == n,
              "axis %d", axis);
     form.dimensions[axis] = 1;
@@ -165,11 +164,9 @@ static void map_split(struct tfl_builder *b)
 static void map_split_v(struct tfl_builder *b)
 {
     const struct tfl_tensor *x = tfl_in(b, 0);
-    int32_t begin[TFL_MAX_RANK] = {0}, size[TFL_MAX_RANK], axis = one_value(b, 2);
+    int32_t begin[TFL_MAX_RANK] = {0}, size[TFL_MAX_RANK], axis = from_front(one_value(b, 2), x);
 
     tfl_need(b, x && x->n_dimensions, "no input");
-    if (axis < 0)
-        axis += (int32_t)x->n_dimensions;
     tfl_need(b, axis >= 0 && axis < (int32_t)x->n_dimensions, "axis %d", axis);
     for (uint32_t i = 0; i < b->op->n_outputs && !b->result; i++) {
         const struct tfl_tensor *y = tfl_out(b, i);
@@ -288,6 +285,7 @@ static void map_topk(struct tfl_builder *b)
     tfl_need(b, tfl_in(b, 0) && tfl_out(b, 1), "no input or output");
     form = tfl_form_of(b, tfl_in(b, 0));
     axis = (int32_t)form.n_dimensions - 1;
+    tfl_need(b, form.dimensions[axis], "along a dimension that is open");
     last = (int32_t)form.dimensions[axis] - 1;
     reversed = tfl_temporary(b, &form);
     form = tfl_form_of(b, tfl_out(b, 1));
@@ -316,22 +314,13 @@ static void map_fill(struct tfl_builder *b)
     tfl_add1(b, ANEURALNETWORKS_FILL, tfl_output(b, 0), list_input(b, 0), tfl_i32(b, integer));
 }
 
-/* NNAPI counts the axis from the front. */
-static uint32_t axis_from_front(struct tfl_builder *b, uint32_t i)
-{
-    int32_t axis;
-
-    if (tfl_in(b, i) && !tfl_in(b, i)->data)
-        return tfl_input(b, i);
-    axis = one_value(b, i);
-    if (axis < 0 && tfl_in(b, 0))
-        axis += (int32_t)tfl_in(b, 0)->n_dimensions;
-    return tfl_i32s(b, &axis, 1);
-}
-
 static void map_reverse(struct tfl_builder *b)
 {
-    tfl_add1(b, ANEURALNETWORKS_REVERSE, tfl_output(b, 0), tfl_input(b, 0), axis_from_front(b, 1));
+    bool is_constant = !tfl_in(b, 1) || tfl_in(b, 1)->data;
+    int32_t axis = is_constant ? from_front(one_value(b, 1), tfl_in(b, 0)) : 0;
+
+    tfl_add1(b, ANEURALNETWORKS_REVERSE, tfl_output(b, 0), tfl_input(b, 0),
+             is_constant ? tfl_i32s(b, &axis, 1) : tfl_input(b, 1));
 }
 
 static void map_embedding(struct tfl_builder *b)

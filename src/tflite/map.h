@@ -42,12 +42,16 @@ void tfl_map(struct tfl_builder *b);
 /* tfl_map_detection() - the custom operation TFLite_Detection_PostProcess. */
 void tfl_map_detection(struct tfl_builder *b);
 
-/* tfl_map_basic_lstm() and the like - LSTM cells of 8 bits: the basic form of uint8, the full form
+/* tfl_map_basic_lstm() and the like - LSTM cells of codes: the basic form of uint8, the full form
  * of int8, one step or a sequence; a sequence of int16. */
 void tfl_map_basic_lstm(struct tfl_builder *b);
 void tfl_map_full_lstm(struct tfl_builder *b);
 void tfl_map_full_sequence_lstm(struct tfl_builder *b);
 void tfl_map_sixteen_sequence_lstm(struct tfl_builder *b);
+
+/* tfl_add_sequence_lstm() - a sequence's operation of these inputs: its outputs are that of b->op and, where
+ * they are kept, its states. */
+void tfl_add_sequence_lstm(struct tfl_builder *b, int32_t type, const uint32_t *inputs, uint32_t n);
 
 /* tfl_is_relabelled() - whether a tensor of the same type as from has another scale or zero point: what
  * moves codes from one to the other gives them another meaning. */

@@ -23,7 +23,7 @@ static inline const char *source_path(const char *name)
     return path;
 }
 
-/* A model that the build made of tests/tflite/data/NAME.json. */
+/* A model that the build made, of data/NAME.json or by a script. */
 static inline const char *made_path(const char *name)
 {
     static char path[4096];

@@ -13,7 +13,8 @@ import sys
 import net as network
 
 MOST = 2**31 - 1
-OPERATORS = {"DEPTHWISE_CONV_2D": (4, 3), "DIV": (42, 1), "STRIDED_SLICE": (45, 1), "SHAPE": (77, 1), "SPLIT_V": (102, 1)}
+OPERATORS = {"DEPTHWISE_CONV_2D": (4, 3), "RNN": (24, 3), "DIV": (42, 1), "STRIDED_SLICE": (45, 1), "TOPK_V2": (48, 1),
+             "SHAPE": (77, 1), "SPLIT_V": (102, 1)}
 
 
 def quotient(net):
@@ -34,6 +35,20 @@ def weights(net):
             "DepthwiseConv2D", depth_multiplier=1, stride_w=1, stride_h=1)
 
 
+def cell(net):
+    net.inputs = [net.tensor([1, 2], "FLOAT32")]
+    first, recurrent = (net.tensor([2, 2], "INT8", 0.5, values=[1, 2, 3, 4], zero_point=7) for _ in range(2))
+    bias, state = net.tensor([2], "FLOAT32", values=[0, 0]), net.tensor([1, 2], "FLOAT32")
+    net.tensors[state]["is_variable"] = True
+    net.add("RNN", [net.inputs[0], first, recurrent, bias, state], [net.tensor([1, 2], "FLOAT32")], "RNN")
+
+
+def row(net):
+    net.inputs = [net.tensor([2, 0], "FLOAT32")]
+    net.add("TOPK_V2", [net.inputs[0], net.tensor([], "INT32", values=[2])],
+            [net.tensor([2, 2], type_) for type_ in ("FLOAT32", "INT32")], "TopKV2")
+
+
 def slice_(net):
     net.inputs = [net.tensor([4], "FLOAT32")]
     net.add("STRIDED_SLICE", net.inputs + [net.integers(n) for n in (MOST, MOST, 1)], [net.tensor([], "FLOAT32")],
@@ -47,8 +62,8 @@ def split(net):
 
 
 def main(flatc, schema, folder):
-    for name, fill in (("quotient", quotient), ("scalar", scalar), ("weights", weights), ("slice", slice_),
-                       ("split", split)):
+    for name, fill in (("quotient", quotient), ("scalar", scalar), ("weights", weights), ("cell", cell), ("row", row),
+                       ("slice", slice_), ("split", split)):
         net = network.Net(OPERATORS)
         fill(net)
         net.write(flatc, schema, folder, f"refused-{name}")

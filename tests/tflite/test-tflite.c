@@ -97,6 +97,8 @@ TEST(operators_that_mean_something_else_are_refused)
         {"refused-quotient", "operation 0 (DIV): of integers, whose quotients NNAPI rounds down"},
         {"refused-scalar", "operation 0 (SHAPE): of a scalar"},
         {"refused-weights", "operation 0 (DEPTHWISE_CONV_2D): int8 weights with a zero point"},
+        {"refused-cell", "operation 0 (RNN): input 1: int8 weights with a zero point"},
+        {"refused-row", "operation 0 (TOPK_V2): along a dimension that is open"},
         {"refused-slice", "operation 0 (STRIDED_SLICE): an axis begins at 2147483647"},
         {"refused-split", "operation 0 (SPLIT_V): output 1 goes beyond the input"}};
     struct nnhal_tflite *model;
@@ -472,7 +474,6 @@ TEST_END
 
 enum { N_SIXTEEN_CELLS = 4, SIXTEEN_ROOM = 2048 };
 
-/* Of each cell its sequence, the oracle's codes, and what it gives in real numbers. */
 static const uint8_t *take(const uint8_t **at, size_t n)
 {
     const uint8_t *taken = *at;
@@ -482,7 +483,8 @@ static const uint8_t *take(const uint8_t **at, size_t n)
 }
 
 /* TensorFlow Lite 2.9.0 has no such kernel: the codes are those of the oracle, exactly, and near the
- * real numbers that they stand for. */
+ * real numbers that they stand for. lstm-sixteen.bin has of each cell its sequence, the oracle's codes, and
+ * what it gives in real numbers. */
 TEST(lstm_cells_of_16_bits_compute)
 {
     static int16_t codes[N_SIXTEEN_CELLS][SIXTEEN_ROOM];

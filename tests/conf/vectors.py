@@ -64,16 +64,10 @@ def run_in_memory(options, files):
         return run(options, files)
 
 
-def is_cached(lines):
-    from_cache = re.fullmatch(r"(\d+) came from the cache", lines[-2])
-    return from_cache and int(from_cache[1]) >= FROM_CACHE * int(lines[-1].split()[0])
-
-
-def are_split(lines):
-    """Whether the models were computed in parts; those of one operation cannot be."""
-    in_parts = re.fullmatch(r"(\d+) in parts", lines[-2])
-    print(lines[-2])
-    return in_parts and int(in_parts[1]) >= IN_PARTS * int(lines[-1].split()[0])
+def has_share(lines, what, share):
+    """Whether the last line but one tells this of enough of the models that passed."""
+    told = re.fullmatch(rf"(\d+) {what}", lines[-2])
+    return told and int(told[1]) >= share * int(lines[-1].split()[0])
 
 
 def find_files(options):
@@ -108,10 +102,13 @@ def main():
     counts = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped(?:, 0 unsupported)?", lines[-1] if lines else "")
     if done.returncode != 0 or not counts:
         return 1
-    if options.path == "cached" and not is_cached(lines):
+    if options.path == "cached" and not has_share(lines, "came from the cache", FROM_CACHE):
         print("too few models came from the cache")
         return 1
-    if options.split and files[0].name != MADE_HERE and not are_split(lines):
+    if options.split:
+        print(lines[-2])
+    # Models of one operation cannot be in parts.
+    if options.split and files[0].name != MADE_HERE and not has_share(lines, "in parts", IN_PARTS):
         print("too few models were computed in parts")
         return 1
     n_models = sum(count_models(path) for path in files)

@@ -335,12 +335,14 @@ def lstm_sixteen(way):
     """Cells of 16 bits: the delegate takes them. TensorFlow Lite 2.9.0 has its own kernel prepare them for their
     shapes, which refuses the biases: test-tflite.c has what they give."""
     model = capi.Model(way.library, BUILD / "tests/tflite/lstm-sixteen.tflite")
+    is_made = True
     with log() as printed:
         try:
             way.interpreter(model)
-        except capi.Failed as failed:
-            print(f"not run: {failed}")
+        except capi.Failed:
+            is_made = False
     expect("4 of 4 nodes" in printed.text, printed.text)
+    expect(not is_made, "TensorFlow Lite computes it now: compare what it gives")
 
 
 def scales(way):

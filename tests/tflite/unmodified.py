@@ -65,7 +65,8 @@ class Way:
         """What was said when an interpreter was made: of the model's nodes all are delegated."""
         if not self.delegate:
             n_made = sum(int(n) for n in re.findall(r"nnhal-cpu: prepared (\d+) operations", said))
-            expect(n_made >= count_nodes(file), f"{n_made} operations of {count_nodes(file)} nodes")
+            n_nodes = count_nodes(file)
+            expect(n_made >= n_nodes, f"{n_made} operations of {n_nodes} nodes")
             return
         taken = re.findall(r"nnhal: (\d+) of (\d+) nodes", said)
         expect(taken, "the delegate was not asked")

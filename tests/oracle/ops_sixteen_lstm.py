@@ -94,7 +94,8 @@ def sixteen(case, name):
     clip = f32(case.choose(0.0, 0.0, c.scale * case.between(0, 40000), c.scale / 2))
     cell = Cell((x.scale, h.scale, c.scale), weights, recurrent, bias, clip)
     at = (lambda b, t: t * n + b) if time_major else (lambda b, t: b * steps + t)
-    out, last_h, last_c = cell.walk([[rows(x, at(b, t)) for t in range(steps)] for b in range(n)], batches(h), batches(c))
+    sequences = [[rows(x, at(b, t)) for t in range(steps)] for b in range(n)]
+    out, last_h, last_c = cell.walk(sequences, batches(h), batches(c))
     found = [None] * (n * steps)
     for b in range(n):
         for t in range(steps):

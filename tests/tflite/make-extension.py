@@ -15,7 +15,8 @@ import net as network
 
 OPERATORS = {
     "ADD": (0, 1), "RESHAPE": (22, 1), "ARG_MAX": (56, 1), "SHAPE": (77, 1), "ARG_MIN": (79, 1), "FLOOR_MOD": (95, 1),
-    "COS": (108, 1), "ROUND": (116, 1), "SCATTER_ND": (122, 1), "DENSIFY": (124, 1), "RFFT2D": (131, 1), "IMAG": (133, 1), "REAL": (134, 1),
+    "COS": (108, 1), "ROUND": (116, 1), "SCATTER_ND": (122, 1), "DENSIFY": (124, 1), "RFFT2D": (131, 1),
+    "IMAG": (133, 1), "REAL": (134, 1),
     "COMPLEX_ABS": (135, 1),
 }
 
@@ -85,7 +86,8 @@ def make_sparse(block):
 
 
 def main(flatc, schema, folder):
-    nets = {"extension": make_extension(), "fourier": make_fourier(), "sparse": make_sparse(1), "bad-sparse": make_sparse(2)}
+    nets = {"extension": make_extension(), "fourier": make_fourier(), "sparse": make_sparse(1),
+            "bad-sparse": make_sparse(2)}
     for name, net in nets.items():
         net.write(flatc, schema, folder, name)
 

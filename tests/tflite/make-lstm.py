@@ -7,8 +7,8 @@
 FOLDER/lstm.tflite has cells in each of their forms, side by side on three sequences and a single step: coupled
 or not, with peepholes, with layer normalization, with a projection and clips, by time or by batch. What they
 give can be compared bit by bit. Weights, biases and scales are random, and always the same. FOLDER/lstm-bare.tflite
-lacks what a cell counts in. FOLDER/lstm-real.tflite has sequences and a step of reals, as converters of old wrote them: no
-input is listed for a normalization.
+lacks what a cell counts in. FOLDER/lstm-real.tflite has sequences and a step of reals, as converters of old wrote
+them: no input is listed for a normalization.
 
 FOLDER/lstm-sixteen.tflite has plain cells of 16 bits, as TensorFlow Lite Micro's requantize_flatbuffer.py makes
 them of those of 8, and as TensorFlow's quantizer does. What they give for the int16 in FOLDER/lstm-sixteen.bin
@@ -134,8 +134,8 @@ def make_real():
     net, size = network.Net(OPERATORS), 4
 
     def reals(*shape):
-        n = shape[0] * (shape[1] if len(shape) > 1 else 1)
-        return net.tensor(list(shape), "FLOAT32", values=[net.rng.uniform(-1, 1) for _ in range(n)])
+        values = [net.rng.uniform(-1, 1) for _ in range(math.prod(shape))]
+        return net.tensor(list(shape), "FLOAT32", values=values)
     for shape, options in (([2, N_INPUTS], {}), ([3, 2, N_INPUTS], {"time_major": True}), ([2, 3, N_INPUTS], {})):
         name, kind = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "UnidirectionalSequenceLSTM") if shape[2:] else ("LSTM", "LSTM")
         data, states = net.tensor(shape, "FLOAT32"), [net.tensor([2, size], "FLOAT32") for _ in range(2)]
@@ -152,7 +152,8 @@ class Sixteen:
     """A plain cell of 16 bits on a sequence of its own, and what it gives."""
 
     def __init__(self, net, n_batches, n_steps, n_cells, time_major):
-        self.net, self.n_batches, self.n_steps, self.n_cells, self.time_major = net, n_batches, n_steps, n_cells, time_major
+        self.net, self.n_batches, self.n_steps = net, n_batches, n_steps
+        self.n_cells, self.time_major = n_cells, time_major
         self.bias_type, self.cell_scale, self.cell_clip, self.has_peepholes = "INT64", 2**-15, 0.0, False
         self.x_scale, self.h_scale = f32(net.scale(3e-5, 9e-5)), f32(net.scale(2e-5, 3e-5))
 
@@ -162,7 +163,8 @@ class Sixteen:
         return Tensor(self.net.tensor(shape, type_, scale, values=values), None, shape, values, scale)
 
     def matrices(self, n_columns):
-        return [self.constant([self.n_cells, n_columns], "INT8", 127, self.net.scale(0.003, 0.012)) for _ in range(GATES)]
+        shape = [self.n_cells, n_columns]
+        return [self.constant(shape, "INT8", 127, self.net.scale(0.003, 0.012)) for _ in range(GATES)]
 
     def state(self, scale):
         made = self.net.tensor([self.n_batches, self.n_cells], "INT16", scale, zero_point=0)
@@ -182,7 +184,8 @@ class Sixteen:
         self.weights, self.recurrent = self.matrices(N_INPUTS), self.matrices(self.n_cells)
         self.bias = [self.constant([self.n_cells], self.bias_type, int(0.5 / (self.x_scale * w.scale)),
                                    self.x_scale * w.scale) for w in self.weights]
-        peepholes = [self.constant([self.n_cells], "INT16", 9, 1e-4).index if self.has_peepholes else -1 for _ in range(3)]
+        peepholes = [self.constant([self.n_cells], "INT16", 9, 1e-4).index if self.has_peepholes else -1
+                     for _ in range(3)]
         x = net.tensor(self.shape(N_INPUTS), "INT16", self.x_scale)
         net.inputs.append(x)
         result = net.tensor(self.shape(self.n_cells), "INT16", self.h_scale)

@@ -6,7 +6,8 @@
 
 FOLDER/scales.tflite has them side by side on one image of int8 and one of uint8: products, RELU and the like,
 what moves codes, which are read with another scale and zero point, and a filter with one scale. Beside them are sums
-and products of reals and constants that have a scale for each channel. FOLDER/scales-NAME.tflite have what is not taken.
+and products of reals and constants that have a scale for each channel. FOLDER/scales-NAME.tflite have what is not
+taken.
 """
 
 import sys
@@ -16,7 +17,8 @@ import net as network
 IMAGE = [1, 6, 5, 4]
 # The numbers of the operators, and the versions that have int8.
 OPERATORS = {
-    "ADD": (0, 2), "AVERAGE_POOL_2D": (1, 2), "DEPTHWISE_CONV_2D": (4, 3), "DEPTH_TO_SPACE": (5, 2), "DEQUANTIZE": (6, 5),
+    "ADD": (0, 2), "AVERAGE_POOL_2D": (1, 2), "DEPTHWISE_CONV_2D": (4, 3), "DEPTH_TO_SPACE": (5, 2),
+    "DEQUANTIZE": (6, 5),
     "LOGISTIC": (14, 2), "MAX_POOL_2D": (17, 2), "MUL": (18, 2), "RELU": (19, 2), "RELU_N1_TO_1": (20, 1), "RELU6": (21, 2),
     "RESHAPE": (22, 1), "RESIZE_BILINEAR": (23, 2), "TANH": (28, 2), "PAD": (34, 2), "GATHER": (36, 2),
     "TRANSPOSE": (39, 2), "SUB": (41, 2), "SQUEEZE": (43, 1), "STRIDED_SLICE": (45, 2), "SPLIT": (49, 2),

@@ -18,7 +18,7 @@ enum {
 };
 
 /* Inputs first..first+n of a float32 cell; weights of 8 bits are made float32. Those of int8 have no
- * zero point in TensorFlow Lite, whatever the file says. */
+ * zero point in TensorFlow Lite; a file that names one is refused. */
 static void float_inputs(struct tfl_builder *b, uint32_t *inputs, uint32_t first, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {

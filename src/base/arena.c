@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include "base/arith.h"
+#include "base/block.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 enum {
     FIRST_CHUNK_BYTES = 4096,
     LAST_CHUNK_BYTES = 1 << 20, /* chunks double up to here */
+    READY_BYTES = 64 << 10,     /* pages are made present in steps of this */
     ALIGNMENT = 16,
 };
 
@@ -16,6 +18,8 @@ enum {
 struct nn_arena_chunk {
     struct nn_arena_chunk *next;
     size_t n_used;
+    size_t
+        n_ready; /* whose pages are present; below READY_BYTES of capacity they come one by one */
     size_t capacity;
     bool is_charged;
     _Alignas(ALIGNMENT) unsigned char bytes[];
@@ -78,7 +82,7 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
         return NULL;
     if (nn_meter_charge(arena->meter, capacity) < 0)
         return NULL;
-    chunk = malloc(total);
+    chunk = nn_block_new(total);
     if (!chunk) {
         nn_meter_uncharge(arena->meter, capacity);
         return NULL;
@@ -86,12 +90,26 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
     chunk->is_charged = arena->meter != NULL;
     if (chunk->is_charged)
         arena->n_charged += capacity;
-    chunk->n_used = 0;
+    chunk->n_used = chunk->n_ready = 0;
     chunk->capacity = capacity;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
     arena->n_bytes = n_total;
     return chunk;
+}
+
+static void chunk_make_ready(struct nn_arena_chunk *chunk)
+{
+    size_t n = chunk->n_ready + READY_BYTES;
+
+    if (chunk->n_used <= chunk->n_ready || chunk->capacity < READY_BYTES)
+        return;
+    if (n < chunk->n_used)
+        n = chunk->n_used;
+    if (n > chunk->capacity)
+        n = chunk->capacity;
+    nn_block_touch(chunk->bytes + chunk->n_ready, n - chunk->n_ready);
+    chunk->n_ready = n;
 }
 
 /* n_bytes of undefined contents. */
@@ -108,6 +126,7 @@ static void *arena_take(struct nn_arena *arena, size_t n_bytes)
         return NULL;
     block = chunk->bytes + chunk->n_used;
     chunk->n_used += n_bytes;
+    chunk_make_ready(chunk);
     return block;
 }
 

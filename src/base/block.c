@@ -3,10 +3,16 @@
 
 #include "base/arith.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LARGE_PAGE ((size_t)2 << 20)
+
+/* Below this the call costs what it saves. Above that, deadlines are looked at between writes. */
+#define FEW_BYTES  ((size_t)16 << 10)
+#define MANY_BYTES ((size_t)16 << 20)
 
 /* A last large page that would be used to less than half is left to small ones. C wants sizes that
  * are multiples of the alignment: what that adds is never touched. */
@@ -26,4 +32,15 @@ void *nn_block_new(size_t n_bytes)
     if (block)
         madvise(block, large, MADV_HUGEPAGE);
     return block;
+}
+
+/* The first and the last page may hold other blocks, which stay as they are. */
+void nn_block_touch(void *block, size_t n_bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), rest = (uintptr_t)block % page;
+
+    if (n_bytes > MANY_BYTES)
+        n_bytes = MANY_BYTES;
+    if (n_bytes >= FEW_BYTES)
+        madvise((char *)block - rest, n_bytes + rest, MADV_POPULATE_WRITE);
 }

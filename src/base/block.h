@@ -14,4 +14,10 @@
  * Returns: NULL if there is no memory. */
 void *nn_block_new(size_t n_bytes);
 
+/* nn_block_touch() - makes the pages of n_bytes at block, which the caller is about to write, present
+ * with one system call: an exception for each costs up to 40 times that in a virtual machine. Contents
+ * stay. Kernels before 5.14, short memory, and what is behind the first 16 MiB leave it to the first
+ * write. */
+void nn_block_touch(void *block, size_t n_bytes);
+
 #endif

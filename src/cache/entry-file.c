@@ -61,6 +61,7 @@ int nn_entry_file_read(int fd, uint64_t size, uint8_t **ret_bytes)
 
     if (!bytes)
         return nn_error_origin(-ENOMEM);
+    nn_block_touch(bytes, (size_t)size);
     if (nn_sys_pread(fd, bytes, (size_t)size, 0) != (ssize_t)size)
         return NN_ENTRY_FILE_E_UNUSABLE;
     *ret_bytes = steal_ptr(&bytes);

@@ -32,6 +32,7 @@ static int blob_move(struct nn_blob *blob, size_t n_bytes)
         nn_meter_uncharge(blob->meter, whole);
         return nn_error_origin(-ENOMEM);
     }
+    nn_block_touch(bytes, whole);
     if (blob->size)
         memcpy(bytes, blob->bytes, blob->size);
     free(blob->bytes);

@@ -4,8 +4,12 @@
 #include "support/check-main.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 TEST(blocks_are_aligned_and_as_large_as_asked)
 {
@@ -30,4 +34,62 @@ TEST(no_block_is_larger_than_memory)
 }
 TEST_END
 
-CHECK_MAIN("block", blocks_are_aligned_and_as_large_as_asked, no_block_is_larger_than_memory)
+static long n_faults(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+/* Fresh pages, which is not said of what an allocator gives. */
+static uint8_t *new_pages(size_t n_bytes)
+{
+    uint8_t *pages = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                          0);
+
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    madvise(pages, n_bytes, MADV_NOHUGEPAGE);
+    return pages;
+}
+
+TEST(touched_pages_are_written_without_faults)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n_bytes = 256 * page;
+    uint8_t *block = new_pages(n_bytes);
+    long before;
+
+    block[7] = 0x5a;
+    nn_block_touch(block + 7, n_bytes - 14);
+    ck_assert_uint_eq(block[7], 0x5a);
+    before = n_faults();
+    for (size_t i = 0; i < n_bytes; i += page)
+        block[i] = 1;
+    if (madvise(block, page, MADV_POPULATE_WRITE) == 0)
+        ck_assert_int_lt(n_faults() - before, 32);
+    else
+        printf("SKIPPED: this kernel makes no pages present when asked\n");
+    munmap(block, n_bytes);
+}
+TEST_END
+
+/* Few bytes, and what is behind the first 16 MiB: a caller has a deadline. */
+TEST(pages_of_little_and_of_too_much_are_left)
+{
+    const size_t n_bytes = 32 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *block = new_pages(n_bytes);
+    unsigned char is_present[2];
+
+    nn_block_touch(block, 0);
+    nn_block_touch(block, 4096);
+    ck_assert_int_eq(mincore(block, page, is_present), 0);
+    ck_assert_uint_eq(is_present[0] & 1, 0);
+    nn_block_touch(block, n_bytes);
+    ck_assert_int_eq(mincore(block + n_bytes - page, page, is_present), 0);
+    ck_assert_uint_eq(is_present[0] & 1, 0);
+    munmap(block, n_bytes);
+}
+TEST_END
+
+CHECK_MAIN("block", blocks_are_aligned_and_as_large_as_asked, no_block_is_larger_than_memory,
+           touched_pages_are_written_without_faults, pages_of_little_and_of_too_much_are_left)

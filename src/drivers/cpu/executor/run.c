@@ -44,6 +44,7 @@ static int reserve_arena(struct nn_run *run, const struct nn_plan_header *header
         nn_meter_uncharge(meter, total);
         return nn_error_origin(-ENOMEM);
     }
+    nn_block_touch(workspace->arena, total);
     workspace->arena_bytes = total;
     return 0;
 }

@@ -6,12 +6,12 @@
                            [MODEL.tflite...]
 
 Models are those of models/ and, where it is there, $NNHAL_SHARED/models. TensorFlow Lite 2.9.0 runs
-the very same files: its own kernels, XNNPACK, and its NNAPI delegate on top of nnhal. ONNX Runtime
-runs models of the same layers (bench/peers/to-onnx.py). Each way runs in a process of its own, one
-after the other in each round; the medians of the rounds' medians are compared. Ratios below 1 say that
-nnhal is faster. XNNPACK of 2026 is 2.9.0's time in this run times the factor that
-$NNHAL_SHARED/peers.tsv gives for the model, or the mean of its class. The factor was measured with
-AVX2; with AVX-512 VNNI 2.9.0's own time stands in its place.
+the very same files: its own kernels, XNNPACK, and on top of nnhal its NNAPI delegate and
+libnnhal-delegate.so. ONNX Runtime runs models of the same layers (bench/peers/to-onnx.py). Each way runs in
+a process of its own, one after the other in each round; the medians of the rounds' medians are
+compared. Ratios below 1 say that nnhal is faster. XNNPACK of 2026 is 2.9.0's time in this run times
+the factor that $NNHAL_SHARED/peers.tsv gives for the model, or the mean of its class. The factor
+was measured with AVX2; with AVX-512 VNNI 2.9.0's own time stands in its place.
 
 Models that take longer than 2 ms run once more with two threads while another process keeps a CPU
 busy. Preparation and the first inference are those of one thread. The last table says what of
@@ -39,7 +39,8 @@ from promises import GAIN_FROM_MS, HAS_VNNI, Promises, geometric_mean, groups_of
 SHARED = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared"))
 THREADS = (1, 2)
 SKIPPED = 77
-WAYS = ("nnhal", "xnnpack", "builtin", "ort", "nnapi")
+WAYS = ("nnhal", "xnnpack", "builtin", "ort", "nnapi", "delegate")
+ON_NNHAL = ("nnapi", "delegate")
 MACHINES = {"x86_64": ("linux_amd64", "x64"), "aarch64": ("linux_arm64", "arm64")}
 MARK = "<!-- measured -->\n"
 SLOW_WAYS = {"builtin": 5}  # a fifth of the runs, and one thread only
@@ -107,7 +108,7 @@ class Peers:
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.build), NNHAL_MODE="embedded",
                            NNHAL_CPU_THREADS=str(threads))
         done = subprocess.run([*self.prefix, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              env=environment if way == "nnapi" else None, check=False)
+                              env=environment if way in ON_NNHAL else None, check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
 
 
@@ -209,14 +210,14 @@ class Table:
         yield f"### {threads} thread{'s' if threads > 1 else ''}, milliseconds\n"
         rival = "the faster of these" if HAS_VNNI else "XNNPACK 2026, by factor"
         yield (f"| model | class | nnhal | XNNPACK 2.9.0 | own kernels | {rival} | "
-               "ONNX Runtime | nnhal / faster | delegate / nnhal |")
-        yield "|---|---|---|---|---|---|---|---|---|"
+               "ONNX Runtime | nnhal / faster | NNAPI delegate / nnhal | own delegate / nnhal |")
+        yield "|---|---|---|---|---|---|---|---|---|---|"
         for name, kind, times, newest, rival in self.rows:
             ratio = times["nnhal"] / rival if rival else None
-            delegate = times["nnapi"] / times["nnhal"] if times["nnapi"] else None
+            through = [times[way] / times["nnhal"] if times[way] else None for way in ON_NNHAL]
             yield (f"| {name} | {kind} | {show(times['nnhal'])} | {show(times['xnnpack'])} | "
                    f"{show(times['builtin'])} | {show(newest)} | {show(times['ort'])} | "
-                   f"{show(ratio, 2)} | {show(delegate, 2)} |")
+                   f"{show(ratio, 2)} | {show(through[0], 2)} | {show(through[1], 2)} |")
         yield ""
         yield from self.summary()
 
@@ -275,8 +276,9 @@ def judge(results, busy, tables, facts, bandwidth):
         promises.add_compile(name, median(results, path, "nnhal", 1, "prepare_ms"),
                              median(results, path, "ort", 1, "prepare_ms"),
                              path.stat().st_size / bandwidth, n_operations)
-        promises.add_delegate(name, nnhal, median(results, path, "nnapi", 1),
-                              median(results, path, "nnhal", 1, "argument_bytes") * 2 / bandwidth)
+        for way in ON_NNHAL:
+            promises.add_delegate(f"{name}, {way}", nnhal, median(results, path, way, 1),
+                                  median(results, path, "nnhal", 1, "argument_bytes") * 2 / bandwidth)
         if busy.get((path, "nnhal")):
             promises.add_contention(name, median(results, path, "nnhal", 2),
                                     busy[path, "nnhal"]["median_ms"])

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tflite.c - a model in TensorFlow Lite
  *
- *     tflite LIBRARY.so MODEL.tflite builtin|xnnpack|nnapi THREADS RUNS
+ *     tflite LIBRARY.so MODEL.tflite builtin|xnnpack|nnapi|delegate THREADS RUNS
  *
  * LIBRARY is libtensorflowlite_c.so of 2.9.0. nnapi is its NNAPI delegate, which loads
- * libneuralnetworks.so from LD_LIBRARY_PATH. The declarations are facts of its C API
- * (tensorflow/lite/c/c_api.h and delegates/xnnpack/xnnpack_delegate.h); no header is needed. */
+ * libneuralnetworks.so from LD_LIBRARY_PATH; delegate is libnnhal-delegate.so from there. The
+ * declarations are facts of its C API (tensorflow/lite/c/c_api.h, delegates/xnnpack/xnnpack_delegate.h
+ * and delegates/external/external_delegate.h); no header is needed. */
 #include "measure.h"
 
 #include <stdio.h>
@@ -76,6 +77,27 @@ static void tflite_open(const char *path)
     }
 }
 
+typedef TfLiteDelegate *(*create_delegate_fn)(char **keys, char **values, size_t n,
+                                              void (*report)(const char *text));
+
+static void report(const char *text)
+{
+    fprintf(stderr, "libnnhal-delegate.so: %s\n", text);
+}
+
+static TfLiteDelegate *create_delegate(void)
+{
+    void *symbol = peer_symbol(peer_open("libnnhal-delegate.so"), "tflite_plugin_create_delegate");
+    TfLiteDelegate *delegate;
+    create_delegate_fn create;
+
+    memcpy(&create, &symbol, sizeof(symbol));
+    delegate = create(NULL, NULL, 0, report);
+    if (!delegate)
+        peer_fail("libnnhal-delegate.so makes no delegate");
+    return delegate;
+}
+
 static TfLiteInterpreterOptions *make_options(const struct peer_options *options)
 {
     TfLiteInterpreterOptions *to = tflite.options_create();
@@ -89,8 +111,10 @@ static TfLiteInterpreterOptions *make_options(const struct peer_options *options
         xnnpack.n_threads = (int32_t)options->n_threads;
         xnnpack.flags |= 3;
         tflite.add_delegate(to, tflite.xnnpack_create(&xnnpack));
+    } else if (!strcmp(options->variant, "delegate")) {
+        tflite.add_delegate(to, create_delegate());
     } else if (strcmp(options->variant, "builtin")) {
-        peer_fail("%s: is none of builtin, xnnpack, nnapi", options->variant);
+        peer_fail("%s: is none of builtin, xnnpack, nnapi, delegate", options->variant);
     }
     return to;
 }

@@ -61,6 +61,15 @@ const struct nnhal_tflite_tensor *nnhal_tflite_input(const struct nnhal_tflite *
 const struct nnhal_tflite_tensor *nnhal_tflite_output(const struct nnhal_tflite *model,
                                                       uint32_t index);
 
+/* nnhal_tflite_n_operations() - those of the NNAPI model: an operation of the file becomes several, one
+ * or none. */
+uint32_t nnhal_tflite_n_operations(const struct nnhal_tflite *model);
+
+/* nnhal_tflite_origin() - which operation of the file an operation of the NNAPI model is of, by the
+ * number that nnhal_tflite_info_operation() takes (nnhal/tflite-info.h).
+ * Returns: UINT32_MAX if index is out of range. */
+uint32_t nnhal_tflite_origin(const struct nnhal_tflite *model, uint32_t index);
+
 #ifdef __cplusplus
 }
 #endif

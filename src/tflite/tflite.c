@@ -19,6 +19,8 @@ struct nnhal_tflite {
     ANeuralNetworksModel *model;
     uint32_t n_inputs, n_outputs;
     struct nnhal_tflite_tensor *inputs, *outputs;
+    uint32_t n_operations;
+    uint32_t *origins; /* by operation of the model */
 };
 
 /* What an application needs to know of the tensors in a list. */
@@ -84,7 +86,10 @@ static int load_file(int fd, struct nnhal_tflite *model, char *message, size_t s
         tfl_fail(&b, -ENOMEM, "out of memory");
     if (!b.result) {
         model->model = b.model;
+        model->n_operations = b.n_operations;
+        model->origins = b.origins;
         b.model = NULL;
+        b.origins = NULL;
     }
     ANeuralNetworksMemory_free(b.constants);
     tfl_done(&b);
@@ -130,6 +135,7 @@ PUBLIC void nnhal_tflite_free(struct nnhal_tflite *model)
     free_tensors(model->inputs, model->n_inputs);
     free_tensors(model->outputs, model->n_outputs);
     ANeuralNetworksModel_free(model->model);
+    free(model->origins);
     free(model);
 }
 
@@ -158,4 +164,14 @@ PUBLIC const struct nnhal_tflite_tensor *nnhal_tflite_output(const struct nnhal_
                                                              uint32_t index)
 {
     return index < model->n_outputs ? &model->outputs[index] : NULL;
+}
+
+PUBLIC uint32_t nnhal_tflite_n_operations(const struct nnhal_tflite *model)
+{
+    return model->n_operations;
+}
+
+PUBLIC uint32_t nnhal_tflite_origin(const struct nnhal_tflite *model, uint32_t index)
+{
+    return index < model->n_operations ? model->origins[index] : UINT32_MAX;
 }

@@ -31,6 +31,26 @@ TEST(inputs_and_outputs_are_described)
 }
 TEST_END
 
+static void check_origins(const char *name, uint32_t n, const uint32_t *origins)
+{
+    struct nnhal_tflite *model;
+
+    ck_assert_int_eq(load_model(made_path(name), &model), 0);
+    ck_assert_uint_eq(nnhal_tflite_n_operations(model), n);
+    for (uint32_t i = 0; i < n; i++)
+        ck_assert_uint_eq(nnhal_tflite_origin(model, i), origins[i]);
+    ck_assert_uint_eq(nnhal_tflite_origin(model, n), UINT32_MAX);
+    nnhal_tflite_free(model);
+}
+
+/* SQUARED_DIFFERENCE and UNPACK become several, DENSIFY of a constant none. */
+TEST(operations_say_which_of_the_file_they_are_of)
+{
+    check_origins("small-ops", 7, (const uint32_t[]){0, 0, 1, 2, 3, 3, 3});
+    check_origins("sparse", 2, (const uint32_t[]){1, 3});
+}
+TEST_END
+
 TEST(what_is_no_file_is_refused)
 {
     struct nnhal_tflite *model;
@@ -541,8 +561,8 @@ TEST(a_dimension_of_scales_is_no_index)
 TEST_END
 
 CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_points_of_int8,
-           inputs_and_outputs_are_described, what_is_no_file_is_refused,
-           every_truncation_is_refused, flipped_bits_do_no_harm,
+           inputs_and_outputs_are_described, operations_say_which_of_the_file_they_are_of,
+           what_is_no_file_is_refused, every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named,
            operators_that_mean_something_else_are_refused,
            scales_and_cells_that_cannot_be_exact_are_refused, damaged_contents_are_named,

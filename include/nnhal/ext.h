@@ -212,6 +212,25 @@ struct nnhal_plan {
 int nnhal_compilation_get_plan(const ANeuralNetworksCompilation *compilation,
                                struct nnhal_plan *plan);
 
+/* A value that one part of the plan reads of another. Set size before the call: members beyond it are
+ * not touched. */
+struct nnhal_part_move {
+    size_t size;
+    uint32_t n_moves; /* of the plan; 0 of a model that one device computes */
+    uint32_t from;    /* the part that makes it */
+    uint32_t to;      /* the part that reads it */
+    uint32_t reserved;
+    uint64_t n_bytes; /* at most; 0: an execution alone can tell */
+};
+
+/* nnhal_compilation_get_move() - how the parts of the plan hang together; those that read the same
+ * value have a move each. move counts from 0.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless finish() succeeded;
+ * ANEURALNETWORKS_BAD_DATA: no such move, or size is too small for to;
+ * ANEURALNETWORKS_OUT_OF_MEMORY. */
+int nnhal_compilation_get_move(const ANeuralNetworksCompilation *compilation, uint32_t move,
+                               struct nnhal_part_move *info);
+
 /* What computations of a part have taken: medians of the last ones, 15 at most. Set size before the
  * call: members beyond it are not touched. */
 struct nnhal_part_cost {

@@ -217,6 +217,52 @@ TEST(operations_that_were_added_last_first)
 }
 TEST_END
 
+/* ABS on one device, EXP of that on the next, MAXIMUM of both on the third. */
+static ANeuralNetworksCompilation *compile_chain(void)
+{
+    const struct scenario chain = {
+        .n_operands = 5,
+        .n_operations = 3,
+        .operations = {ABS(1, 2), EXP(2, 3), {ANEURALNETWORKS_MAXIMUM, {2, 3}, 2, 4}},
+        .n_outputs = 1,
+        .outputs = {4},
+    };
+    ANeuralNetworksModel *model = make_model(&chain, false);
+    ANeuralNetworksCompilation *compilation;
+
+    split_rules("0:only=ABS;1:only=EXP;2:only=MAXIMUM");
+    compilation = split_compile(model, 3);
+    ANeuralNetworksModel_free(model);
+    return compilation;
+}
+
+TEST(what_moves_between_parts_is_told)
+{
+    static const uint32_t expected[][2] = {{0, 1}, {0, 2}, {1, 2}};
+    struct nnhal_part_move move = {.size = sizeof(move)};
+    struct nnhal_plan plan = {.size = sizeof(plan)};
+    ANeuralNetworksCompilation *compilation = compile_chain();
+
+    OK(nnhal_compilation_get_plan(compilation, &plan));
+    ck_assert_uint_eq(plan.n_parts, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        OK(nnhal_compilation_get_move(compilation, i, &move));
+        ck_assert_uint_eq(move.n_moves, 3);
+        ck_assert_uint_eq(move.from, expected[i][0]);
+        ck_assert_uint_eq(move.to, expected[i][1]);
+        ck_assert_uint_eq(move.n_bytes, N * sizeof(float));
+    }
+    ck_assert_int_eq(nnhal_compilation_get_move(compilation, 3, &move), ANEURALNETWORKS_BAD_DATA);
+    move = (struct nnhal_part_move){.size = offsetof(struct nnhal_part_move, n_bytes),
+                                    .n_bytes = 7};
+    OK(nnhal_compilation_get_move(compilation, 2, &move));
+    ck_assert(move.from == 1 && move.n_bytes == 7);
+    move.size = offsetof(struct nnhal_part_move, reserved) - 1;
+    ck_assert_int_eq(nnhal_compilation_get_move(compilation, 0, &move), ANEURALNETWORKS_BAD_DATA);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
 /* Devices that prepare relaxed models alone. */
 TEST(every_part_of_a_relaxed_model_is_relaxed)
 {
@@ -306,6 +352,24 @@ static void check_tiling(ANeuralNetworksCompilation *compilation, int32_t times)
     ANeuralNetworksExecution_free(execution);
 }
 
+TEST(what_one_device_computes_has_no_moves)
+{
+    struct nnhal_part_move move = {.size = sizeof(move)};
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model = make_tiling();
+
+    split_rules("*:time=0.5");
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    ck_assert_int_eq(nnhal_compilation_get_move(compilation, 0, &move), ANEURALNETWORKS_BAD_STATE);
+    ANeuralNetworksCompilation_free(compilation);
+    compilation = split_compile(model, 2);
+    ck_assert_uint_eq(split_count_parts(compilation), 1);
+    ck_assert_int_eq(nnhal_compilation_get_move(compilation, 0, &move), ANEURALNETWORKS_BAD_DATA);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
 /* The new process of the device says that TILED does not fit, and is asked again, with more room. CURVED
  * stays where the old one could write: both are made a third time. */
 TEST(a_death_is_not_forgotten_for_a_value_that_does_not_fit)
@@ -331,5 +395,6 @@ TEST_END
 CHECK_MAIN("parts", a_result_of_the_model_is_read_by_the_next_part, an_input_is_read_by_two_parts,
            a_constant_is_read_by_two_parts, a_part_that_reads_constants_alone,
            a_part_that_nobody_reads, operations_that_were_added_last_first,
-           every_part_of_a_relaxed_model_is_relaxed,
+           what_moves_between_parts_is_told, every_part_of_a_relaxed_model_is_relaxed,
+           what_one_device_computes_has_no_moves,
            a_death_is_not_forgotten_for_a_value_that_does_not_fit)

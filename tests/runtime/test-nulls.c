@@ -198,6 +198,7 @@ TEST(extension_calls)
     struct nnhal_figure figure = {.size = sizeof(figure)};
     struct nnhal_plan plan = {.size = sizeof(plan)};
     struct nnhal_part_cost cost = {.size = sizeof(cost)};
+    struct nnhal_part_move move = {.size = sizeof(move)};
     ANeuralNetworksDevice *device;
     struct rt_run run;
     char text[8] = "full";
@@ -211,6 +212,8 @@ TEST(extension_calls)
     NULLED(nnhal_compilation_get_cache_info(run.compilation, NULL));
     NULLED(nnhal_compilation_get_cost(NULL, 0, &cost));
     NULLED(nnhal_compilation_get_cost(run.compilation, 0, NULL));
+    NULLED(nnhal_compilation_get_move(NULL, 0, &move));
+    NULLED(nnhal_compilation_get_move(run.compilation, 0, NULL));
     NULLED(nnhal_compilation_get_plan(NULL, &plan));
     NULLED(nnhal_compilation_get_plan(run.compilation, NULL));
     NULLED(nnhal_compilation_get_device(NULL, &device));

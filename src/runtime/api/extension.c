@@ -193,6 +193,21 @@ _public_ int nnhal_compilation_get_cost(const ANeuralNetworksCompilation *compil
     return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
 }
 
+_public_ int nnhal_compilation_get_move(const ANeuralNetworksCompilation *compilation,
+                                        uint32_t move, struct nnhal_part_move *info)
+{
+    struct nnhal_part_move full = {0};
+    struct nn_why why = {0};
+    int r;
+
+    if (!compilation || !info)
+        return nn_api_null(__func__);
+    r = nn_rt_compilation_get_move((ANeuralNetworksCompilation *)compilation, move, &why, &full);
+    if (!r)
+        r = copy_sized(info, &full, sizeof(full), offsetof(struct nnhal_part_move, reserved), &why);
+    return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
+}
+
 static size_t get_error(const struct nn_rt_object *object, char *text, size_t n_bytes)
 {
     return nn_rt_object_get_message((struct nn_rt_object *)object, text, text ? n_bytes : 0);

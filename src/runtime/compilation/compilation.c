@@ -222,6 +222,18 @@ int nn_rt_compilation_get_cost(ANeuralNetworksCompilation *compilation, uint32_t
     return 0;
 }
 
+int nn_rt_compilation_get_move(ANeuralNetworksCompilation *compilation, uint32_t move,
+                               struct nn_why *why, struct nnhal_part_move *ret_move)
+{
+    const struct nn_rt_plan *plan;
+    int r = nn_rt_compilation_get_plan(compilation, why, &plan);
+
+    if (!r && !nn_rt_plan_tell_move(plan, move, ret_move))
+        r = nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no move %u: the plan has %u", move,
+                    ret_move->n_moves);
+    return r;
+}
+
 void nn_rt_compilation_note_duration(const ANeuralNetworksCompilation *compilation,
                                      const struct nn_rt_duration *duration)
 {

@@ -114,6 +114,11 @@ int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct n
 int nn_rt_compilation_get_cost(ANeuralNetworksCompilation *compilation, uint32_t part,
                                struct nn_why *why, struct nnhal_part_cost *ret_cost);
 
+/* nn_rt_compilation_get_move() - of the plan's moves: all of it but size. Returns: as
+ * nn_rt_compilation_get_plan(); BAD_DATA. */
+int nn_rt_compilation_get_move(ANeuralNetworksCompilation *compilation, uint32_t move,
+                               struct nn_why *why, struct nnhal_part_move *ret_move);
+
 /* nn_rt_compilation_note_duration() - of a computation of the whole by one device; nothing if it has no
  * plan. */
 void nn_rt_compilation_note_duration(const ANeuralNetworksCompilation *compilation,

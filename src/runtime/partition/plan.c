@@ -364,6 +364,25 @@ int nn_rt_plan_tell(struct nn_rt_plan *plan, const uint32_t *original)
     return r;
 }
 
+bool nn_rt_plan_tell_move(const struct nn_rt_plan *plan, uint32_t index,
+                          struct nnhal_part_move *ret_move)
+{
+    *ret_move = (struct nnhal_part_move){0};
+    for (uint32_t i = 0; i < plan->n_parts; i++)
+        for (uint32_t j = 0; j < plan->parts[i].n_inputs; j++) {
+            const struct nn_rt_plan_source *source = &plan->parts[i].sources[j];
+            const struct nn_rt_plan_value *value;
+
+            if (!source->is_value || ret_move->n_moves++ != index)
+                continue;
+            value = &plan->values[source->index];
+            ret_move->from = value->maker;
+            ret_move->to = i;
+            nn_rt_value_bytes(&plan->known[value->operand], value->type, &ret_move->n_bytes);
+        }
+    return index < ret_move->n_moves;
+}
+
 /* -- for people ---------------------------------------------------------------------- */
 
 /* "0-3, 7": numbers that follow each other are drawn together. */

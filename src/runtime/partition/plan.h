@@ -117,6 +117,11 @@ int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_pro
  * Returns: 0, -ENOMEM. */
 int nn_rt_plan_tell(struct nn_rt_plan *plan, const uint32_t *original);
 
+/* nn_rt_plan_tell_move() - the index-th value that a part reads of another: all of it but size.
+ * Returns: whether there is one; n_moves is set in any case. */
+bool nn_rt_plan_tell_move(const struct nn_rt_plan *plan, uint32_t index,
+                          struct nnhal_part_move *ret_move);
+
 /* nn_rt_plan_free() - with the compilations of its parts. Accepts NULL; returns NULL. */
 struct nn_rt_plan *nn_rt_plan_free(struct nn_rt_plan *plan);
 

@@ -384,7 +384,90 @@ TEST(executions_are_told_however_they_run)
 }
 TEST_END
 
+/* fake takes MUL alone, which picky does not. */
+static uint32_t support_mul(void *device, const struct nnhal_driver_model *model,
+                            uint8_t *supported)
+{
+    for (uint32_t i = 0; i < model->model->main.n_operations; i++)
+        supported[i] = model->model->main.operations[i].type == NNHAL_OP_MUL;
+    return NNHAL_NONE;
+}
+
+static void take_mul(void)
+{
+    fake.driver.get_supported_operations = support_mul;
+}
+
+/* a * b + b, of which each device computes an operation. */
+static ANeuralNetworksCompilation *compile_shared(void)
+{
+    const uint32_t inputs[] = {0, 1}, outputs[] = {4};
+    const int32_t none = ANEURALNETWORKS_FUSED_NONE;
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    for (uint32_t i = 0; i < 5; i++)
+        i == 2 ? rt_add_fuse(model) : rt_add_tensor(model, 4);
+    OK(ANeuralNetworksModel_setOperandValue(model, 2, &none, sizeof(none)));
+    OK(rt_binary(model, ANEURALNETWORKS_MUL, 0, 1, 2, 3));
+    OK(rt_binary(model, ANEURALNETWORKS_ADD, 3, 1, 2, 4));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, outputs));
+    OK(ANeuralNetworksModel_finish(model));
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    ANeuralNetworksModel_free(model);
+    return compilation;
+}
+
+/* So many executions from now on fail. */
+static uint32_t n_failing;
+
+static void fail_next(struct nnhal_execution *execution)
+{
+    fake.execute_status = n_failing ? NNHAL_GENERAL_FAILURE : NNHAL_NONE;
+    n_failing -= n_failing > 0;
+}
+
+static void compute_shared(ANeuralNetworksCompilation *compilation, uint32_t n_failures, int result,
+                           const char *ids)
+{
+    ANeuralNetworksExecution *execution = NULL;
+    float values[3][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    for (int32_t i = 0; i < 2; i++)
+        OK(ANeuralNetworksExecution_setInput(execution, i, NULL, values[i], sizeof(values[i])));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, values[2], sizeof(values[2])));
+    n_failing = n_failures;
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), result);
+    ck_assert_int_eq(told.code, result);
+    ck_assert_str_eq(told.ids, ids);
+    ANeuralNetworksExecution_free(execution);
+}
+
+/* "picky" stands last in the list here, and computes the part that "fake" fails. */
+TEST(devices_of_all_parts_are_told)
+{
+    ANeuralNetworksCompilation *compilation;
+
+    fake_on_reset = take_mul;
+    listen();
+    fake.on_execute = fail_next;
+    compilation = compile_shared();
+    ck_assert_uint_eq(told.n_compilations, 1);
+    ck_assert_str_eq(told.ids, "fake=1,picky=1");
+    compute_shared(compilation, 0, ANEURALNETWORKS_NO_ERROR, "fake=1,picky=1");
+    compute_shared(compilation, 1, ANEURALNETWORKS_NO_ERROR, "picky=1");
+    compute_shared(compilation, 100, ANEURALNETWORKS_OP_FAILED, "fake=1,picky=1");
+    compute_shared(compilation, 0, ANEURALNETWORKS_NO_ERROR, "fake=1,picky=1");
+    ck_assert_uint_eq(told.n_compilations, 1);
+    ck_assert_uint_eq(told.n_executions, 4);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
 CHECK_MAIN("support-library", the_table_has_every_function, a_model_is_computed_through_the_table,
            devices_tell_extensions_and_performance, pointers_must_not_be_null,
            files_of_the_application_are_a_cache, wrong_files_are_refused, compilations_are_told,
-           failures_are_told, executions_are_told_however_they_run)
+           failures_are_told, executions_are_told_however_they_run, devices_of_all_parts_are_told)

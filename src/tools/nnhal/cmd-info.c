@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-info.c - nnhal info: what a .tflite file says of itself */
+#include "kinds.h"
 #include "labels.h"
 #include "text.h"
 #include "tool.h"
@@ -24,30 +25,14 @@ static const struct tool_usage info_usage = {
 
 enum { SHOWN_LABELS = 3 };
 
-/* An operation of the model and how often it stands there. */
-struct kind {
-    const char *name;
-    uint32_t n;
-};
+static const char *name_of(const void *info, uint32_t i)
+{
+    return nnhal_tflite_info_operation(info, i);
+}
 
-/* The kinds of operations in the order of their first. Returns how many; *ret_kinds is malloc'ed. */
 static uint32_t count_kinds(const struct nnhal_tflite_info *info, struct kind **ret_kinds)
 {
-    uint32_t n_operations = nnhal_tflite_info_n_operations(info), n = 0;
-    struct kind *kinds = calloc(n_operations, sizeof(*kinds));
-
-    for (uint32_t i = 0; kinds && i < n_operations; i++) {
-        const char *name = nnhal_tflite_info_operation(info, i);
-        uint32_t k = 0;
-
-        while (k < n && strcmp(kinds[k].name, name) != 0)
-            k++;
-        kinds[k].name = name;
-        kinds[k].n++;
-        n += k == n;
-    }
-    *ret_kinds = kinds;
-    return n;
+    return kinds_count(name_of, info, nnhal_tflite_info_n_operations(info), ret_kinds);
 }
 
 static void print_text(const char *before, const char *text, const char *behind)

@@ -51,35 +51,12 @@ static int write_outputs(const struct session *session, const struct run_options
     return status;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Executes o->repeat times; *ret_ns is the median. */
-static int run_and_time(struct session *session, const struct run_options *o, uint64_t *ret_ns)
-{
-    uint64_t *times = calloc(o->repeat, sizeof(*times));
-    int status = times ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
-
-    for (uint32_t i = 0; i < o->repeat && status == TOOL_OK; i++)
-        status = session_run(session, &times[i]);
-    if (status == TOOL_OK) {
-        qsort(times, o->repeat, sizeof(*times), compare_times);
-        *ret_ns = times[o->repeat / 2];
-    }
-    free(times);
-    return status;
-}
-
 /* One execution and what it says; image is NULL for what is neither picture nor sound. */
 static int run_once(struct session *session, const struct run_options *o,
                     const struct result_options *shown, const char *image, cJSON *json)
 {
     uint64_t took_ns = 0;
-    int status = run_and_time(session, o, &took_ns);
+    int status = session_run_median(session, o->repeat, &took_ns);
 
     if (status == TOOL_OK)
         status = write_outputs(session, o);

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "parts/parts.h"
+#include "text.h"
 #include "tool.h"
 
 #include <cjson/cJSON.h>
@@ -13,7 +14,10 @@ enum { MAX_COMPLAINT_BYTES = 8192 };
 
 static bool read_part(const struct session *session, uint32_t number, struct part_told *ret_part)
 {
-    return part_read(session->compilation, session->execution, number, ret_part);
+    bool is_there = part_read(session->compilation, session->execution, number, ret_part);
+
+    text_make_plain(ret_part->why);
+    return is_there;
 }
 
 int session_check_devices(struct session *session)
@@ -28,12 +32,13 @@ int session_check_devices(struct session *session)
     if (session->options.device ||
         parts_keep_promise(session->compilation, session->execution, text, sizeof(text)))
         return TOOL_OK;
-    return tool_error(TOOL_FAILED, "%s; --device nnapi-reference asks for it", text);
+    return tool_error(TOOL_FAILED, "%s; --device nnapi-reference asks for it",
+                      text_make_plain(text));
 }
 
 /* -- as text ------------------------------------------------------------------------------- */
 
-static void put_device(const ANeuralNetworksDevice *device, char *text, size_t size)
+void session_put_device(const ANeuralNetworksDevice *device, char *text, size_t size)
 {
     struct nnhal_where where = {.size = sizeof(where)};
     const char *name = "?";
@@ -50,7 +55,7 @@ void session_where(const struct session *session, char *text, size_t size)
     struct part_told part;
     char where[512];
 
-    put_device(session->device, where, sizeof(where));
+    session_put_device(session->device, where, sizeof(where));
     if (read_part(session, 0, &part) && part.n_parts > 1)
         snprintf(text, size, "in %u parts", part.n_parts);
     else
@@ -61,7 +66,7 @@ static void print_substitute(const struct part_told *part, uint32_t number)
 {
     char where[512];
 
-    put_device(part->device, where, sizeof(where));
+    session_put_device(part->device, where, sizeof(where));
     if (part->n_parts > 1)
         printf("  part %u computed on %s, because %s\n", number + 1, where, part->why);
     else
@@ -72,7 +77,7 @@ static void print_part(const struct part_told *part, uint32_t number)
 {
     char where[512];
 
-    put_device(part->device, where, sizeof(where));
+    session_put_device(part->device, where, sizeof(where));
     printf("  part %u: %u operation%s on %s%s%s\n", number + 1, part->n_operations,
            part->n_operations == 1 ? "" : "s", where, part->why[0] ? ", because " : "", part->why);
 }
@@ -100,7 +105,7 @@ void session_print_substitutes(const struct session *session)
 
 /* -- as JSON ------------------------------------------------------------------------------- */
 
-static void device_to_json(const ANeuralNetworksDevice *device, cJSON *object)
+void session_device_to_json(const ANeuralNetworksDevice *device, cJSON *object)
 {
     struct nnhal_where where = {.size = sizeof(where)};
     const char *name = "";
@@ -117,7 +122,7 @@ static void part_to_json(const struct part_told *part, cJSON *parts)
 {
     cJSON *object = cJSON_CreateObject();
 
-    device_to_json(part->device, object);
+    session_device_to_json(part->device, object);
     cJSON_AddNumberToObject(object, "operations", part->n_operations);
     if (part->device != part->planned)
         cJSON_AddStringToObject(object, "failure", part->why);
@@ -131,7 +136,7 @@ void session_devices_to_json(const struct session *session, cJSON *root)
     cJSON *parts = NULL;
     struct part_told part;
 
-    device_to_json(session->device, root);
+    session_device_to_json(session->device, root);
     for (uint32_t i = 0; read_part(session, i, &part); i++) {
         if (part.device != part.planned && !cJSON_HasObjectItem(root, "failure"))
             cJSON_AddStringToObject(root, "failure", part.why);

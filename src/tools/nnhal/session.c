@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session.h"
 
+#include "text.h"
 #include "tool.h"
 
 #include <nnhal/tflite-extension.h>
@@ -34,7 +35,7 @@ static int library_error(int status, const char *what, int code)
 
     nnhal_get_last_error(text, sizeof(text));
     return tool_error(status, "%s: %s%s%s", what, nnhal_get_result_name(code), *text ? ": " : "",
-                      text);
+                      text_make_plain(text));
 }
 
 static int find_device(struct session *session)
@@ -245,6 +246,8 @@ static int make_execution(struct session *session)
 
     if (code == ANEURALNETWORKS_NO_ERROR)
         code = ANeuralNetworksExecution_setReusable(session->execution, true);
+    if (code == ANEURALNETWORKS_NO_ERROR && session->options.measures && session->options.device)
+        code = ANeuralNetworksExecution_setMeasureTiming(session->execution, true);
     for (uint32_t i = 0; i < session->n_inputs && code == ANEURALNETWORKS_NO_ERROR; i++)
         code = ANeuralNetworksExecution_setInputFromMemory(
             session->execution, (int32_t)i, NULL, session->memory, session->inputs[i].offset,
@@ -400,6 +403,28 @@ int session_run(struct session *session, uint64_t *ret_ns)
             return status;
     }
     return tool_error(TOOL_FAILED, "the outputs grow with every execution");
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+int session_run_median(struct session *session, uint32_t n, uint64_t *ret_ns)
+{
+    uint64_t *times = calloc(n, sizeof(*times));
+    int status = times ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
+
+    for (uint32_t i = 0; i < n && status == TOOL_OK; i++)
+        status = session_run(session, &times[i]);
+    if (status == TOOL_OK) {
+        qsort(times, n, sizeof(*times), compare_times);
+        *ret_ns = times[n / 2];
+    }
+    free(times);
+    return status;
 }
 
 /* float16 by bits. */

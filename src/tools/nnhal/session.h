@@ -25,6 +25,7 @@ struct session_options {
     const char *device; /* NULL: the first that runs it */
     const char *cache;  /* folder of compiled models, made if it is missing; NULL: none */
     enum session_path path;
+    bool measures; /* of one device that was named: what computations take there */
 };
 
 struct session_buffer {
@@ -69,6 +70,10 @@ int session_compile(struct session *session);
  * Returns: TOOL_OK, or TOOL_FAILED with the complaint printed. */
 int session_run(struct session *session, uint64_t *ret_ns);
 
+/* session_run_median() - n executions; *ret_ns: the median of what they took. Returns: as
+ * session_run(). */
+int session_run_median(struct session *session, uint32_t n, uint64_t *ret_ns);
+
 void session_close(struct session *session);
 
 /* session_cache_name() - "hit", "compiled" (and kept), "uncached", "none". */
@@ -81,6 +86,12 @@ int session_check_devices(struct session *session);
 
 /* session_where() - "on nnhal-cpu, service, pid 123", or "in 2 parts", into text. */
 void session_where(const struct session *session, char *text, size_t size);
+
+/* session_put_device() - "nnhal-cpu, service, pid 123" into text. */
+void session_put_device(const ANeuralNetworksDevice *device, char *text, size_t size);
+
+/* session_device_to_json() - "device", "mode", "pid". */
+void session_device_to_json(const ANeuralNetworksDevice *device, struct cJSON *object);
 
 /* session_print_parts() - a line for each of several parts: who computes it, and why if a driver
  * could have been expected to; of a model that is computed as a whole, as the next. */

@@ -18,7 +18,7 @@ NAME = re.compile(r"(?<=\n\.Nd )[^\n]*\n")
 SYNOPSIS = re.compile(r"(?<=\.Sh SYNOPSIS\n).*?(?=\.Sh )", re.S)
 OPTIONS = re.compile(r"(?<=\.Sh OPTIONS\n).*?(?=\.Sh )", re.S)
 EXAMPLE = re.compile(r"(?:^ {4}|`)(?:\w+=\S+ )*(?:\S*/)?"
-                     r"(nnhal(?: (?:bench|cache|devices|info|run|serve))?|nnt|nnhal-cts|nnhal-host)(?= )([^`|&;#]+)")
+                     r"(nnhal(?: (?:bench|cache|devices|explain|info|run|serve))?|nnt|nnhal-cts|nnhal-host)(?= )([^`|&;#]+)")
 OPTION = re.compile(r"(?<= )--?[a-z][a-z-]*")
 
 

@@ -18,7 +18,7 @@ PROGRAMS = {"bash": ["nnhal", "nnhal-cts", "nnhal-host", "nnt"],
             "fish": ["nnhal.fish", "nnhal-cts.fish", "nnhal-host.fish", "nnt.fish"]}
 
 
-COMMANDS = ["bench", "cache", "devices", "info", "run", "serve"]
+COMMANDS = ["bench", "cache", "devices", "explain", "info", "run", "serve"]
 # What `nnhal devices` prints; a shell that expands the last of them makes a file.
 DEVICES = {"nnhal-one", "nnhal-two", "$(>expanded)"}
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const struct tool_command *const commands[] = {
-    &cmd_devices, &cmd_info, &cmd_run, &cmd_bench, &cmd_cache, &cmd_serve,
+    &cmd_devices, &cmd_info, &cmd_run, &cmd_bench, &cmd_explain, &cmd_cache, &cmd_serve,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

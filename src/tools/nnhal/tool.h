@@ -20,7 +20,8 @@ struct tool_command {
     int (*run)(int argc, char **argv);
 };
 
-extern const struct tool_command cmd_bench, cmd_cache, cmd_devices, cmd_info, cmd_run, cmd_serve;
+extern const struct tool_command cmd_bench, cmd_cache, cmd_devices, cmd_explain, cmd_info, cmd_run,
+    cmd_serve;
 
 /* tool_complain() - a complaint of the model's metadata, if there is one, on standard error. */
 struct nnhal_tflite_info;

@@ -18,6 +18,7 @@
  *     open-ms=100     what opening the device takes
  *     delay-us=50     of each execution
  *     fail=WHAT       supported, prepare or execute fail
+ *     say=WHY         the sentence of every failure
  *     relaxed=1       prepare() refuses models that are not relaxed
  *     lie=1           prepare() refuses what get_supported_operations() takes
  *     die=1           execute() ends the process
@@ -141,7 +142,12 @@ static bool is_allowed(const struct nnhal_operation *operation, uint32_t i)
 
 static uint32_t partial_fail(const char *what)
 {
-    services->explain(services->ctx, what);
+    const char *text;
+    size_t n = find_value("say", &text);
+    char said[256];
+
+    snprintf(said, sizeof(said), "%.*s", (int)n, n ? text : "");
+    services->explain(services->ctx, n ? said : what);
     return NNHAL_GENERAL_FAILURE;
 }
 

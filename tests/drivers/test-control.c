@@ -3,6 +3,9 @@
  * bits of what one device computes alone. */
 #include "drivers/control.h"
 
+#include <android/NeuralNetworksSupportLibraryImpl.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,10 +217,38 @@ TEST(nothing_is_shared_if_the_user_says_so)
 }
 TEST_END
 
+/* -- diagnostics ------------------------------------------------------------------------------ */
+
+static char told[2][128];
+
+static void on_compilation(const void *ctx, const ANeuralNetworksDiagnosticCompilationInfo *info)
+{
+    snprintf(told[0], sizeof(told[0]), "%s",
+             SL_ANeuralNetworksDiagnosticCompilationInfo_getDeviceIds(info));
+}
+
+static void on_execution(const void *ctx, const ANeuralNetworksDiagnosticExecutionInfo *info)
+{
+    snprintf(told[1], sizeof(told[1]), "%s",
+             SL_ANeuralNetworksDiagnosticExecutionInfo_getDeviceIds(info));
+}
+
+TEST(devices_of_branches_are_told)
+{
+    struct control_trial trial = control_usual;
+
+    SL_ANeuralNetworksDiagnostic_registerCallbacks(on_compilation, on_execution, NULL);
+    control_run_on(control_if, "*:version=7;" CONTROL_SHARED, 2, &trial);
+    ck_assert_str_eq(told[0], "partial-0=7,partial-1=7");
+    ck_assert_str_eq(told[1], "partial-0=7,partial-1=7");
+}
+TEST_END
+
 CHECK_MAIN("control", a_branch_is_computed_by_the_device_that_takes_it,
            a_body_is_computed_by_two_devices, a_body_chooses_between_devices_in_each_round,
            what_a_loop_carries_grows, an_output_that_is_too_small_is_told_of,
            an_endless_loop_ends_with_its_timeout, a_loop_is_computed_again_with_other_numbers,
            what_devices_share_is_promised_and_nothing_else,
            the_reference_computes_no_loop_that_devices_share, one_device_computes_what_is_nested,
-           a_condition_that_was_never_written_is_not_false, nothing_is_shared_if_the_user_says_so)
+           a_condition_that_was_never_written_is_not_false, nothing_is_shared_if_the_user_says_so,
+           devices_of_branches_are_told)

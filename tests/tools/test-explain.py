@@ -29,8 +29,8 @@ N_OPERATIONS = 11
 FIRST, LAST = list(range(N_OPERATIONS - 1)), [N_OPERATIONS - 1]
 
 
-def run(environment, *arguments):
-    return subprocess.run([BUILD / "nnhal", "explain", *map(str, arguments)], env=environment, text=True,
+def run(environment, *arguments, command="explain"):
+    return subprocess.run([BUILD / "nnhal", command, *map(str, arguments)], env=environment, text=True,
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
 
 
@@ -230,6 +230,12 @@ class Explain(unittest.TestCase):
             said = self.explain(rules, MODEL, "--runs", 1, *how, NNHAL_MODE="auto")
             self.assertIn("?[31m", said)
             self.assertNotIn("\x1b", said)
+        with service.partial(BUILD, "embedded", rules) as environment:
+            for command in "run", "bench":
+                said = run(dict(environment, NNHAL_MODE="auto"), MODEL, command=command).stdout
+                self.assertIn("because partial-1 failed: ", said)
+                self.assertIn("?[31m", said)
+                self.assertNotIn("\x1b", said)
         with service.partial(BUILD, "embedded", f"*:fail=execute,{wild}") as environment:
             done = run(environment, MODEL, "--runs", 1)
         self.assertEqual(done.returncode, 4)

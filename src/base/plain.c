@@ -2,6 +2,7 @@
 #include "base/plain.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* Bytes that follow the first one of a character, in UTF-8; 0 also for what begins none. */
 static uint8_t bytes_after(uint8_t lead)
@@ -24,4 +25,25 @@ uint8_t nn_plain_byte(struct nn_plain *plain, uint8_t byte)
     plain->n_missing = byte >= 0xc0 && byte < 0xf5 ? bytes_after(byte) : 0;
     plain->lead = byte;
     return plain->n_missing || is_plain(byte) ? byte : '?';
+}
+
+void nn_plain_line(const char *text, char *ret_line, size_t n_bytes)
+{
+    struct nn_plain plain = {0};
+    size_t n = 0, n_whole = 0;
+
+    for (; text[n] && n + 1 < n_bytes; n++) {
+        bool is_inside = plain.n_missing;
+        uint8_t byte = nn_plain_byte(&plain, (uint8_t)text[n]);
+
+        /* A character that has broken off. */
+        if (is_inside && (byte < 0x80 || byte >= 0xc0))
+            memset(ret_line + n_whole, '?', n - n_whole);
+        ret_line[n] = (char)(byte < ' ' ? ' ' : byte);
+        if (!plain.n_missing)
+            n_whole = n + 1;
+        else if (byte >= 0xc0)
+            n_whole = n;
+    }
+    ret_line[n_whole] = '\0';
 }

@@ -6,6 +6,7 @@
 #ifndef NN_BASE_PLAIN_H
 #define NN_BASE_PLAIN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Where in a character the text was cut: {0} at the beginning. */
@@ -16,5 +17,9 @@ struct nn_plain {
 
 /* nn_plain_byte() - the next byte of the text, or '?'. */
 uint8_t nn_plain_byte(struct nn_plain *plain, uint8_t byte);
+
+/* nn_plain_line() - the text as one line of n_bytes at most, the NUL among them: cut between characters;
+ * ends of lines and tabulators become spaces. n_bytes is at least 1. */
+void nn_plain_line(const char *text, char *ret_line, size_t n_bytes);
 
 #endif

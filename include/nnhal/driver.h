@@ -66,6 +66,13 @@ struct nnhal_driver_services {
      * it returns, the host may call the release functions of what the execution used: the caller
      * holds no lock that they need. An id that has ended is reported as a defect. Since 0.2. */
     void (*end_fenced)(void *ctx, uint64_t id, uint32_t status);
+    /* Says in get_supported_operations(), on the thread that it was called on, why an operation
+     * of the main subgraph is not supported: one sentence, copied, that needs no name of the driver
+     * or of the operation ("no kernel for tensors of rank 5"). The application sees it beside the
+     * operation. At most NNHAL_MAX_REASONS different ones are kept of a call, each cut to
+     * NNHAL_MAX_REASON_BYTES; the last one of an operation counts, and none if it is supported.
+     * Elsewhere it does nothing. Since 0.2: look at size before it is called. */
+    void (*refuse)(void *ctx, uint32_t operation, const char *text);
 };
 
 /* A memory as it is, for a driver whose device reads descriptors itself, above all
@@ -416,7 +423,8 @@ struct nnhal_driver {
     void (*close)(void *device);
 
     /* Sets supported[i] = 1 for each operation of the main subgraph that prepare()
-     * accepts; IF and WHILE include the subgraphs that they reach. */
+     * accepts; IF and WHILE include the subgraphs that they reach. Of the others it may say why
+     * with services->refuse(). */
     uint32_t (*get_supported_operations)(void *device, const struct nnhal_driver_model *model,
                                          uint8_t *supported);
     uint32_t (*prepare)(void *device, const struct nnhal_prepare *prepare, void **ret_prepared);

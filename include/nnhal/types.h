@@ -43,6 +43,8 @@ extern "C" {
 #define NNHAL_MAX_FDS                  128       /* with one message */
 #define NNHAL_MAX_MESSAGE_BYTES        268435456 /* of one message */
 #define NNHAL_MAX_SENTENCE_BYTES       1023      /* that goes with a reply */
+#define NNHAL_MAX_REASONS              64        /* why operations are not supported, in a reply */
+#define NNHAL_MAX_REASON_BYTES         200
 #define NNHAL_DEFAULT_LOOP_TIMEOUT_NS  UINT64_C(2000000000)
 #define NNHAL_MAX_LOOP_TIMEOUT_NS      UINT64_C(15000000000)
 #define NNHAL_NO_TIME                  UINT64_MAX /* an absent deadline, duration or timing, ns */
@@ -429,6 +431,11 @@ struct nnhal_hint {
     int32_t token;
     uint32_t reserved; /* 0 */
     struct nnhal_bytes value;
+};
+
+/* Why operations are not supported: a sentence. */
+struct nnhal_reason {
+    const char *text;
 };
 
 struct nnhal_buffer_role {

@@ -26,7 +26,7 @@
 #include <nnhal/types.h>
 
 #define NN_HAL_MAJOR 1
-#define NN_HAL_MINOR 2
+#define NN_HAL_MINOR 3
 
 struct nn_arena;
 struct nn_hal;
@@ -131,6 +131,10 @@ struct nn_hal_get_supported_operations_reply {
     uint32_t n_supported; /* operations of the main subgraph */
     uint32_t reserved;    /* 0 */
     const uint8_t *supported;
+    uint32_t n_whys; /* n_supported; 0: there is no reason */
+    uint32_t n_reasons;
+    const uint8_t *whys; /* 0: no sentence */
+    const struct nnhal_reason *reasons;
 };
 
 struct nn_hal_prepare_model_args {

@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/cpus.h"
 #include "base/log.h"
+#include "host/execution/refusals.h"
 #include "host/quota.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@ enum {
 };
 
 static _Thread_local char explanation[256];
+static _Thread_local struct nn_refusals *collected;
 
 static void service_log(void *ctx, uint32_t level, const char *text)
 {
@@ -29,6 +31,12 @@ static void service_explain(void *ctx, const char *text)
     /* memmove: a driver may hand back what it got from its own buffer. */
     memmove(explanation, text ? text : "", n);
     explanation[n] = '\0';
+}
+
+static void service_refuse(void *ctx, uint32_t operation, const char *text)
+{
+    if (collected)
+        nn_refusals_add(collected, operation, text);
 }
 
 static void *service_allocate(void *ctx, size_t n_bytes)
@@ -74,6 +82,7 @@ void nn_services_init(struct nnhal_driver_services *services)
         .n_cpus = nn_cpus_allowed(),
         .charge = service_charge,
         .uncharge = service_uncharge,
+        .refuse = service_refuse,
     };
 }
 
@@ -85,4 +94,9 @@ void nn_services_clear(void)
 const char *nn_services_explanation(void)
 {
     return explanation[0] ? explanation : NULL;
+}
+
+void nn_services_collect(struct nn_refusals *refusals)
+{
+    collected = refusals;
 }

@@ -71,6 +71,8 @@ static uint32_t fake_get_supported_operations(void *device, const struct nnhal_d
 {
     /* 7: every value but 0 counts as yes. */
     memset(supported, 7, model->model->main.n_operations);
+    if (fake.on_supported)
+        fake.on_supported(model, supported);
     return answer(fake.supported_status);
 }
 

@@ -28,6 +28,7 @@ struct fake {
     uint32_t allocate_status, copy_status; /* of buffers that it holds */
     bool leaves_buffer;                    /* the next one is the host's */
 
+    void (*on_supported)(const struct nnhal_driver_model *model, uint8_t *supported);
     void (*on_prepare)(const struct nnhal_prepare *prepare);
     void (*on_execute)(struct nnhal_execution *execution); /* may set execute_status */
 

@@ -32,6 +32,10 @@ static bool is_refused(struct cts_direct *direct)
     return true;
 }
 
+static void service_refuse(void *ctx, uint32_t operation, const char *text)
+{
+}
+
 static void *service_allocate(void *ctx, size_t n_bytes)
 {
     return is_refused(ctx) ? NULL : aligned_alloc(64, (n_bytes + 63) / 64 * 64 + 64);
@@ -73,7 +77,8 @@ const char *cts_direct_load(struct cts_direct *direct, const char *path)
                                                .allocate = service_allocate,
                                                .release = service_release,
                                                .charge = service_charge,
-                                               .uncharge = service_uncharge}};
+                                               .uncharge = service_uncharge,
+                                               .refuse = service_refuse}};
     direct->services.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     direct->module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!direct->module)

@@ -28,6 +28,13 @@ static void keep_why(void *ctx, const char *text)
     pthread_mutex_unlock(&lock);
 }
 
+static void keep_refusal(void *ctx, uint32_t operation, const char *text)
+{
+    struct builder *b = ctx;
+
+    snprintf(b->refusal, sizeof(b->refusal), "%u: %s", operation, text);
+}
+
 static void ignore_log(void *ctx, uint32_t level, const char *text)
 {
 }
@@ -49,7 +56,8 @@ void builder_init(struct builder *b, unsigned n_threads)
                                                  .ctx = b,
                                                  .log = ignore_log,
                                                  .explain = keep_why,
-                                                 .n_cpus = n_threads};
+                                                 .n_cpus = n_threads,
+                                                 .refuse = keep_refusal};
     b->driver = nn_cpu_driver_main(NULL);
     must(b->driver->open(&b->services, &b->device) == NNHAL_NONE, "the driver does not open");
 }

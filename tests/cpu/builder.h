@@ -46,7 +46,8 @@ struct builder {
     struct nnhal_subgraph referenced[BUILDER_MAX_GRAPHS];
     struct nnhal_mapped_pool mapped;
     uint64_t pool_id;
-    char why[512]; /* what the driver explained last */
+    char why[512];     /* what the driver explained last */
+    char refusal[512]; /* and what it refused last: "1: " and the sentence on operation 1 */
     const struct nnhal_driver *driver;
     struct nnhal_driver_services services;
     void *device;

@@ -53,6 +53,8 @@ static void expect_refused(const struct row *row)
     ck_assert_uint_eq(b.driver->get_supported_operations(b.device, &request.model, &is_supported),
                       NNHAL_NONE);
     ck_assert(!is_supported);
+    ck_assert(strncmp(b.refusal, "0: ", 3) == 0);
+    ck_assert_str_eq(b.refusal + 3, row->why);
     ck_assert_uint_eq(b.driver->prepare(b.device, &request, &prepared), NNHAL_GENERAL_FAILURE);
     ck_assert_str_eq(b.why, row->why);
     builder_done(&b);

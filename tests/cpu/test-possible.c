@@ -4,6 +4,7 @@
 
 #include "support/check-main.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define F32 NNHAL_TENSOR_FLOAT32
@@ -43,16 +44,46 @@ TEST(what_is_impossible_is_not_supported_but_by_the_reference)
         uint32_t n;
         int32_t activation;
         unsigned supported;
-    } rows[] = {{2, 0, 3}, {1, 3, 3}, {0, 0, 3}, {3, 0, 1}, {2, 999, 1}};
+        const char *refusal;
+    } rows[] = {
+        {2, 0, 3, ""},
+        {1, 3, 3, ""},
+        {0, 0, 3, ""},
+        {3, 0, 1, "1: ADD: the shapes of inputs 0 and 1 cannot be broadcast"},
+        {2, 999, 1, "1: ADD: the fused activation is 999, it must be 0 to 3"},
+    };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct builder b;
 
         build(&b, rows[i].n, rows[i].activation);
         ck_assert_uint_eq(ask(&b, nn_cpu_driver_main(NULL)), rows[i].supported);
+        ck_assert_str_eq(b.refusal, rows[i].refusal);
+        b.refusal[0] = '\0';
         ck_assert_uint_eq(ask(&b, nn_cpu_reference_main(NULL)), 3);
+        ck_assert_str_eq(b.refusal, "");
         builder_done(&b);
     }
+}
+TEST_END
+
+static void must_not_refuse(void *ctx, uint32_t operation, const char *text)
+{
+    ck_abort_msg("an older host has no refuse()");
+}
+
+TEST(an_older_host_is_told_no_reasons)
+{
+    struct builder b;
+
+    build(&b, 3, 0);
+    b.services.size = offsetof(struct nnhal_driver_services, refuse);
+    b.services.refuse = must_not_refuse;
+    ck_assert_uint_eq(ask(&b, nn_cpu_driver_main(NULL)), 1);
+    b.services.size = sizeof(b.services);
+    b.services.refuse = NULL;
+    ck_assert_uint_eq(ask(&b, nn_cpu_driver_main(NULL)), 1);
+    builder_done(&b);
 }
 TEST_END
 
@@ -77,4 +108,4 @@ TEST(what_is_impossible_is_prepared_and_fails_to_execute)
 TEST_END
 
 CHECK_MAIN("possible", what_is_impossible_is_not_supported_but_by_the_reference,
-           what_is_impossible_is_prepared_and_fails_to_execute)
+           an_older_host_is_told_no_reasons, what_is_impossible_is_prepared_and_fails_to_execute)

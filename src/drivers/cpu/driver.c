@@ -7,8 +7,7 @@
 #include "base/variable.h"
 #include "compiler/own-extension.h"
 #include "drivers/cpu/executor/exec.h"
-#include "drivers/cpu/lowering/lower.h"
-#include "drivers/cpu/lowering/possible.h"
+#include "drivers/cpu/lowering/support.h"
 #include "drivers/cpu/executor/reoptimize.h"
 
 #include <errno.h>
@@ -110,152 +109,30 @@ static void close_device(void *opaque)
 
 /* ---- what can be executed ---- */
 
-struct support {
-    uint32_t n_graphs;
-    struct nn_graph *graphs;
-    bool *is_supported; /* each graph with all that it reaches */
-};
+#define HAS(request, member) ((request)->size > offsetof(__typeof__(*(request)), member))
 
-static bool is_control(const struct nn_node *node)
+static void device_refuse(void *opaque, uint32_t operation, const char *text)
 {
-    return node->operation == NNHAL_OP_IF || node->operation == NNHAL_OP_WHILE;
-}
+    const struct nnhal_driver_services *services = ((const struct cpu_device *)opaque)->services;
 
-static bool refers_to_supported(const struct support *support, const struct nn_graph *graph,
-                                const struct nn_node *node)
-{
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const struct nn_value *value = &graph->values[node->inputs[i]];
-
-        if (value->kind == NN_VALUE_SUBGRAPH && !support->is_supported[value->index])
-            return false;
-    }
-    return true;
-}
-
-/* Returns: 1, 0, -ENOMEM. */
-static int supports_node(const struct support *support, const struct nn_graph *graph,
-                         const struct nn_node *node, uint32_t isa)
-{
-    return is_control(node) ? refers_to_supported(support, graph, node)
-                            : nn_lower_supports(graph, node, isa);
-}
-
-/* Each graph by its own operations. Returns: 0, -ENOMEM. */
-static int judge_operations(struct support *support, uint32_t isa)
-{
-    for (uint32_t g = 0; g < support->n_graphs; g++) {
-        const struct nn_graph *graph = &support->graphs[g];
-        int r = 1;
-
-        for (uint32_t i = 0; i < graph->n_nodes && r == 1; i++)
-            r = is_control(&graph->nodes[i]) ? 1 : nn_lower_supports(graph, &graph->nodes[i], isa);
-        if (r < 0)
-            return nn_error_trace(r);
-        support->is_supported[g] = r;
-    }
-    return 0;
-}
-
-/* A graph that cannot be executed makes those that refer to it so, and so on. */
-static void judge_references(struct support *support)
-{
-    bool has_changed = true;
-
-    while (has_changed) {
-        has_changed = false;
-        for (uint32_t g = 0; g < support->n_graphs; g++) {
-            const struct nn_graph *graph = &support->graphs[g];
-
-            for (uint32_t i = 0; i < graph->n_nodes && support->is_supported[g]; i++) {
-                if (!is_control(&graph->nodes[i]) ||
-                    refers_to_supported(support, graph, &graph->nodes[i]))
-                    continue;
-                support->is_supported[g] = false;
-                has_changed = true;
-            }
-        }
-    }
-}
-
-static bool support_init(struct support *support, const struct nnhal_driver_model *model)
-{
-    uint32_t n = model->model->n_referenced + 1;
-
-    support->graphs = calloc(n, sizeof(*support->graphs));
-    support->is_supported = calloc(n, sizeof(*support->is_supported));
-    if (!support->graphs || !support->is_supported)
-        return false;
-    for (; support->n_graphs < n; support->n_graphs++) {
-        uint32_t i = support->n_graphs;
-
-        if (nn_graph_init(&support->graphs[i], model, i ? &model->model->referenced[i - 1] : NULL,
-                          NULL))
-            return false;
-    }
-    return true;
-}
-
-static void support_done(struct support *support)
-{
-    for (uint32_t i = 0; i < support->n_graphs; i++)
-        nn_graph_done(&support->graphs[i]);
-    free(support->graphs);
-    free(support->is_supported);
-}
-
-/* Of operations of the extension that are none; supported alone would not say why. */
-static void log_refusals(const struct cpu_device *device, const struct support *support)
-{
-    for (uint32_t g = 0; g < support->n_graphs; g++)
-        if (support->graphs[g].refusal)
-            device->services->log(device->services->ctx, NNHAL_LOG_INFO,
-                                  support->graphs[g].refusal);
-}
-
-/* Sets supported but for what no execution could compute. Returns: 0, -ENOMEM. */
-static int take_out_impossible(const struct cpu_device *device, const struct support *support,
-                               uint8_t *supported)
-{
-    const struct nn_graph *graph = &support->graphs[0];
-    _cleanup_(freep) bool *impossible = calloc((size_t)graph->n_nodes + 1, sizeof(*impossible));
-    int r = impossible ? 0 : nn_error_origin(-ENOMEM);
-
-    if (!r && !device->is_reference)
-        r = nn_error_trace(nn_graph_find_impossible(graph, impossible));
-    for (uint32_t i = 0; !r && i < graph->n_nodes; i++)
-        supported[i] = !impossible[i];
-    return r;
+    if (HAS(services, refuse) && services->refuse)
+        services->refuse(services->ctx, operation, text);
 }
 
 static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver_model *model,
                                          uint8_t *supported)
 {
     const struct cpu_device *device = opaque;
-    struct support support = {0};
-    int r = support_init(&support, model) ? 0 : nn_error_origin(-ENOMEM);
+    const struct nn_support_request request = {.isa = device->isa,
+                                               .takes_invalid = device->is_reference,
+                                               .refuse = device_refuse,
+                                               .ctx = opaque};
 
-    if (!r)
-        r = take_out_impossible(device, &support, supported);
-    if (!r)
-        r = judge_operations(&support, device->isa);
-    if (!r) {
-        const struct nn_graph *graph = &support.graphs[0];
-
-        log_refusals(device, &support);
-        judge_references(&support);
-        for (uint32_t i = 0; r >= 0 && i < graph->n_nodes; i++) {
-            r = supports_node(&support, graph, &graph->nodes[i], device->isa);
-            supported[i] = supported[i] && r > 0;
-        }
-    }
-    support_done(&support);
-    return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_NONE;
+    return nn_support_judge(model, &request, supported) ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT
+                                                        : NNHAL_NONE;
 }
 
 /* ---- prepared models ---- */
-
-#define HAS(request, member) ((request)->size > offsetof(__typeof__(*(request)), member))
 
 /* The host keeps the books, for all that a prepared model takes from its first block on. */
 static int account_charge(void *ctx, uint64_t n_bytes)

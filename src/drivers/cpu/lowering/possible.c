@@ -91,17 +91,17 @@ static void keep_outputs(const struct possibility *of, const struct nn_node *nod
     }
 }
 
-static bool is_impossible(const struct possibility *of, const struct nn_node *node)
+static bool is_impossible(const struct possibility *of, const struct nn_node *node,
+                          struct nn_why *why)
 {
     const struct nn_op *op = nn_op_find(node->operation);
-    struct nn_why why = {0};
     struct nn_infer infer = {.op = op,
                              .is_lite = node->is_lite,
                              .n_inputs = node->n_inputs,
                              .n_outputs = node->n_outputs,
                              .inputs = of->operands,
                              .outputs = of->operands + node->n_inputs,
-                             .why = &why};
+                             .why = why};
     int r;
 
     if (!op || node->operation == NNHAL_OP_IF || node->operation == NNHAL_OP_WHILE ||
@@ -114,7 +114,8 @@ static bool is_impossible(const struct possibility *of, const struct nn_node *no
     return r == NN_REFUSED;
 }
 
-int nn_graph_find_impossible(const struct nn_graph *graph, bool *ret_impossible)
+int nn_graph_find_impossible(const struct nn_graph *graph, nn_impossible_fn on_impossible,
+                             void *ctx)
 {
     _cleanup_(freep) struct known_value *values = calloc((size_t)graph->n_values + 1,
                                                          sizeof(*values));
@@ -131,8 +132,13 @@ int nn_graph_find_impossible(const struct nn_graph *graph, bool *ret_impossible)
     of.operands = calloc(n_operands, sizeof(*of.operands));
     if (!of.operands)
         return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        ret_impossible[i] = is_impossible(&of, &graph->nodes[i]);
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        struct nn_why why;
+
+        nn_why_clear(&why);
+        if (is_impossible(&of, &graph->nodes[i], &why))
+            on_impossible(ctx, i, why.text);
+    }
     free(of.operands);
     return 0;
 }

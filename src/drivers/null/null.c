@@ -30,7 +30,8 @@ static void null_close(void *device)
     free(device);
 }
 
-/* All of supported is 0 already: none. The library gives what is not supported to other devices. */
+/* All of supported is 0 already: none. The library gives what is not supported to other devices.
+ * services->refuse() tells applications why. */
 static uint32_t null_get_supported_operations(void *device, const struct nnhal_driver_model *model,
                                               uint8_t *supported)
 {

@@ -54,23 +54,38 @@ bool accepts_operation(const struct config *config, uint32_t type)
     }
 }
 
-bool plan_supports(const struct sample_device *device, const struct nnhal_driver_model *model,
-                   const struct nnhal_operation *operation)
+static const char *refuse_own(const struct sample_device *device, const struct nnhal_model *model,
+                              const struct nnhal_operation *operation)
+{
+    uint32_t bits;
+
+    if (!accepts_operation(&device->config, STEP_FROM_FIXED))
+        return "the device has no such operation, or its configuration leaves it out";
+    if (!extension_read_operation(model, operation, &bits))
+        return "it takes an input of the model with its fraction bits, and makes floats of it";
+    return NULL;
+}
+
+const char *plan_refuses(const struct sample_device *device, const struct nnhal_driver_model *model,
+                         const struct nnhal_operation *operation)
 {
     const struct nnhal_operand *operands = model->model->main.operands;
-    uint32_t n_tensors = operation->type == NNHAL_OP_RELU ? 1 : 2, activation, bits;
+    uint32_t n_tensors = operation->type == NNHAL_OP_RELU ? 1 : 2, activation;
+    bool has_tensors;
 
     if (extension_has_operation(model->model, operation->type))
-        return accepts_operation(&device->config, STEP_FROM_FIXED) &&
-               extension_read_operation(model->model, operation, &bits);
+        return refuse_own(device, model->model, operation);
     if (!accepts_operation(&device->config, operation->type))
-        return false;
+        return "the device has no such operation, or its configuration leaves it out";
+    has_tensors = accepts_tensor(device, &operands[operation->outputs[0]]);
     for (uint32_t i = 0; i < n_tensors; i++)
-        if (!accepts_tensor(device, &operands[operation->inputs[i]]))
-            return false;
-    return accepts_tensor(device, &operands[operation->outputs[0]]) &&
-           (operation->type == NNHAL_OP_RELU ||
-            read_activation(model, &operands[operation->inputs[2]], &activation));
+        has_tensors = has_tensors && accepts_tensor(device, &operands[operation->inputs[i]]);
+    if (!has_tensors)
+        return "it takes float tensors of rank 4 at most, and none that is omitted";
+    if (operation->type != NNHAL_OP_RELU &&
+        !read_activation(model, &operands[operation->inputs[2]], &activation))
+        return "the activation must be a constant, and one of the four that there are";
+    return NULL;
 }
 
 static void fill_value(struct value *value, const struct nnhal_operand *operand,
@@ -123,7 +138,7 @@ static void fill_step(struct sample_step *step, const struct nnhal_operation *op
         .inputs = {operation->inputs[0], operation->inputs[is_binary ? 1 : 0]},
         .output = operation->outputs[0],
     };
-    /* A pool's bytes may have changed since plan_supports() looked. */
+    /* A pool's bytes may have changed since plan_refuses() looked. */
     if (is_binary && !read_activation(model, &operands[operation->inputs[2]], &step->activation))
         step->activation = NNHAL_FUSED_NONE;
 }
@@ -165,10 +180,12 @@ uint32_t plan_make(struct sample_device *device, const struct nnhal_driver_model
     const struct nnhal_bytes *bytes = &model->model->operand_values;
     struct plan *plan;
 
-    for (uint32_t i = 0; i < graph->n_operations; i++)
-        if (!plan_supports(device, model, &graph->operations[i]))
-            return explain(device, NNHAL_INVALID_ARGUMENT,
-                           "an operation is not supported: ask get_supported_operations first");
+    for (uint32_t i = 0; i < graph->n_operations; i++) {
+        const char *refusal = plan_refuses(device, model, &graph->operations[i]);
+
+        if (refusal)
+            return explain(device, NNHAL_INVALID_ARGUMENT, refusal);
+    }
     plan = plan_new(device, graph->n_operands, graph->n_operations, bytes->size);
     if (!plan)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;

@@ -42,8 +42,13 @@ static uint32_t sample_get_supported_operations(void *ctx, const struct nnhal_dr
 {
     const struct nnhal_subgraph *main_graph = &model->model->main;
 
-    for (uint32_t i = 0; i < main_graph->n_operations; i++)
-        supported[i] = plan_supports(ctx, model, &main_graph->operations[i]);
+    for (uint32_t i = 0; i < main_graph->n_operations; i++) {
+        const char *refusal = plan_refuses(ctx, model, &main_graph->operations[i]);
+
+        supported[i] = !refusal;
+        if (refusal)
+            refuse(ctx, i, refusal);
+    }
     return NNHAL_NONE;
 }
 

@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What the configuration file allows. */
 struct config {
@@ -62,6 +63,16 @@ static inline uint32_t explain(const struct sample_device *device, uint32_t stat
     return status;
 }
 
+/* refuse() - the sentence for people on an operation that is not supported. Older hosts take none. */
+static inline void refuse(const struct sample_device *device, uint32_t operation,
+                          const char *sentence)
+{
+    const struct nnhal_driver_services *services = device->services;
+
+    if (services->size > offsetof(struct nnhal_driver_services, refuse) && services->refuse)
+        services->refuse(services->ctx, operation, sentence);
+}
+
 /* An operand of the model, as far as executing it needs. */
 struct value {
     uint32_t lifetime;
@@ -96,9 +107,9 @@ struct plan {
 /* accepts_operation() - whether the configuration allows it. */
 bool accepts_operation(const struct config *config, uint32_t type);
 
-/* plan_supports() - whether this operation of the main subgraph can be a step. */
-bool plan_supports(const struct sample_device *device, const struct nnhal_driver_model *model,
-                   const struct nnhal_operation *operation);
+/* plan_refuses() - why this operation of the main subgraph cannot be a step; NULL: it can. */
+const char *plan_refuses(const struct sample_device *device, const struct nnhal_driver_model *model,
+                         const struct nnhal_operation *operation);
 
 extern const struct nnhal_extension sample_extension;
 

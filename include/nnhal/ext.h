@@ -231,6 +231,24 @@ struct nnhal_part_move {
 int nnhal_compilation_get_move(const ANeuralNetworksCompilation *compilation, uint32_t move,
                                struct nnhal_part_move *info);
 
+/* What a device said of an operation. Set size before the call: members beyond it are not touched. */
+struct nnhal_operation_verdict {
+    size_t size;
+    uint32_t verdict; /* enum nnhal_verdict */
+    uint32_t reserved;
+    const char *why; /* a sentence of its driver or of the library, one line; "": there is none. It
+                      * lives as long as the compilation */
+};
+
+/* nnhal_compilation_get_verdict() - what a device of the plan said of an operation, which counts as the
+ * application added it, and why it does not compute it.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless finish() succeeded;
+ * ANEURALNETWORKS_BAD_DATA: the device was not considered, there is no such operation, or size is too
+ * small for verdict; ANEURALNETWORKS_OUT_OF_MEMORY. */
+int nnhal_compilation_get_verdict(const ANeuralNetworksCompilation *compilation,
+                                  const ANeuralNetworksDevice *device, uint32_t operation,
+                                  struct nnhal_operation_verdict *verdict);
+
 /* What computations of a part have taken: medians of the last ones, 15 at most. Set size before the
  * call: members beyond it are not touched. */
 struct nnhal_part_cost {

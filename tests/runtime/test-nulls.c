@@ -197,6 +197,7 @@ TEST(extension_calls)
     struct nnhal_device_counts counts = {.size = sizeof(counts)};
     struct nnhal_figure figure = {.size = sizeof(figure)};
     struct nnhal_plan plan = {.size = sizeof(plan)};
+    struct nnhal_operation_verdict verdict = {.size = sizeof(verdict)};
     struct nnhal_part_cost cost = {.size = sizeof(cost)};
     struct nnhal_part_move move = {.size = sizeof(move)};
     ANeuralNetworksDevice *device;
@@ -214,6 +215,9 @@ TEST(extension_calls)
     NULLED(nnhal_compilation_get_cost(run.compilation, 0, NULL));
     NULLED(nnhal_compilation_get_move(NULL, 0, &move));
     NULLED(nnhal_compilation_get_move(run.compilation, 0, NULL));
+    NULLED(nnhal_compilation_get_verdict(NULL, RT_FAKE, 0, &verdict));
+    NULLED(nnhal_compilation_get_verdict(run.compilation, NULL, 0, &verdict));
+    NULLED(nnhal_compilation_get_verdict(run.compilation, RT_FAKE, 0, NULL));
     NULLED(nnhal_compilation_get_plan(NULL, &plan));
     NULLED(nnhal_compilation_get_plan(run.compilation, NULL));
     NULLED(nnhal_compilation_get_device(NULL, &device));

@@ -35,6 +35,7 @@ _Static_assert(offsetof(struct nnhal_where, size) == 0 &&
                    offsetof(struct nnhal_device_counts, size) == 0 &&
                    offsetof(struct nnhal_figure, size) == 0 &&
                    offsetof(struct nnhal_plan, size) == 0 &&
+                   offsetof(struct nnhal_operation_verdict, size) == 0 &&
                    offsetof(struct nnhal_part_cost, size) == 0,
                "size comes first");
 
@@ -174,6 +175,26 @@ _public_ int nnhal_compilation_get_plan(const ANeuralNetworksCompilation *compil
     if (!r)
         r = copy_sized(plan, &made->told, sizeof(made->told),
                        offsetof(struct nnhal_plan, n_operations), &why);
+    return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
+}
+
+_public_ int nnhal_compilation_get_verdict(const ANeuralNetworksCompilation *compilation,
+                                           const ANeuralNetworksDevice *device, uint32_t operation,
+                                           struct nnhal_operation_verdict *verdict)
+{
+    struct nnhal_operation_verdict full = {0};
+    const struct nn_rt_plan *plan;
+    struct nn_why why = {0};
+    int r;
+
+    if (!compilation || !device || !verdict)
+        return nn_api_null(__func__);
+    r = nn_rt_compilation_get_plan((ANeuralNetworksCompilation *)compilation, &why, &plan);
+    if (!r)
+        r = nn_rt_plan_get_verdict(plan, device, operation, &why, &full);
+    if (!r)
+        r = copy_sized(verdict, &full, sizeof(full),
+                       offsetof(struct nnhal_operation_verdict, reserved), &why);
     return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
 }
 

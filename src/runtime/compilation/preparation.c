@@ -22,7 +22,7 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
                          struct nn_why *why)
 {
     const struct nnhal_subgraph *graph = &compilation->finished->model.main;
-    const uint8_t *verdicts;
+    const struct nn_rt_answer *answer;
     int r;
 
     if (compilation->is_part)
@@ -33,14 +33,18 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
                        (long long)device->feature_level,
                        (long long)nn_level_to_feature(compilation->finished->facts.level));
     /* The answer is kept with the model, so that asking again is free. */
-    r = nn_rt_verdicts_get(compilation->finished, device, why, &verdicts);
+    r = nn_rt_verdicts_get(compilation->finished, device, why, &answer);
     if (r)
         return r == ANEURALNETWORKS_OP_FAILED ? ANEURALNETWORKS_BAD_DATA : r;
     for (uint32_t i = 0; i < graph->n_operations; i++)
-        if (verdicts[i] != NNHAL_VERDICT_TAKEN)
-            return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)",
-                           device->name, compilation->finished->original[i],
-                           nn_op_name(graph->operations[i].type));
+        if (answer->verdicts[i] != NNHAL_VERDICT_TAKEN) {
+            const char *reason = nn_rt_answer_why(answer, i);
+
+            return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                           "%s does not support operation %u (%s)%s%s", device->name,
+                           compilation->finished->original[i],
+                           nn_op_name(graph->operations[i].type), *reason ? ": " : "", reason);
+        }
     return 0;
 }
 

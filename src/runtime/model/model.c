@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-/* What is said of a device and this model. */
-struct nn_rt_model_answer {
-    struct nn_rt_model_answer *next;
-    const ANeuralNetworksDevice *device;
-    uint8_t *verdicts;
-};
-
 int nn_rt_model_new(struct nn_rt_model **ret_finished)
 {
     struct nn_rt_model *finished = calloc(1, sizeof(*finished));
@@ -38,11 +31,10 @@ static void model_destroy(struct nn_rt_model *finished)
     for (uint32_t i = 0; i < finished->part.n_pools; i++)
         nn_rt_memory_unref(finished->part.pools[i]);
     while (finished->answers) {
-        struct nn_rt_model_answer *answer = finished->answers;
+        struct nn_rt_answer *answer = finished->answers;
 
         finished->answers = answer->next;
-        free(answer->verdicts);
-        free(answer);
+        nn_rt_answer_free(answer);
     }
     pthread_mutex_destroy(&finished->lock);
     nn_arena_done(&finished->arena);
@@ -283,16 +275,19 @@ bool nn_rt_model_is_newer(const struct nn_rt_model *finished, const ANeuralNetwo
 }
 
 int nn_rt_model_query(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
-                      struct nn_why *why, uint8_t *ret_verdicts)
+                      struct nn_why *why, struct nn_rt_answer **ret_answer)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
+    _cleanup_(nn_rt_answer_freep) struct nn_rt_answer *answer = NULL;
     struct nn_hal_get_supported_operations_args args = {0};
     struct nn_hal_get_supported_operations_reply reply = {0};
     struct nn_arena arena;
     uint32_t status;
     int r;
 
-    r = nn_rt_device_get_session(device, why, &session);
+    r = nn_rt_answer_new(finished->model.main.n_operations, &answer);
+    if (!r)
+        r = nn_rt_device_get_session(device, why, &session);
     if (r)
         return r;
     nn_arena_init(&arena, 0);
@@ -305,55 +300,51 @@ int nn_rt_model_query(struct nn_rt_model *finished, ANeuralNetworksDevice *devic
     if (!r && reply.n_supported != finished->model.main.n_operations)
         r = nn_fail(why, ANEURALNETWORKS_OP_FAILED, "%s: answered for %u of %u operations",
                     device->name, reply.n_supported, finished->model.main.n_operations);
-    for (uint32_t i = 0; !r && i < reply.n_supported; i++)
-        ret_verdicts[i] = reply.supported[i] ? NNHAL_VERDICT_TAKEN : NNHAL_VERDICT_UNSUPPORTED;
+    if (!r)
+        r = nn_rt_answer_take_reply(answer, &reply);
     nn_arena_done(&arena);
+    if (!r)
+        *ret_answer = steal_ptr(&answer);
     return r;
 }
 
 /* -- what devices said --------------------------------------------------------- */
 
-static struct nn_rt_model_answer *find_answer(const struct nn_rt_model *finished,
-                                              const ANeuralNetworksDevice *device)
+static struct nn_rt_answer *find_answer(const struct nn_rt_model *finished,
+                                        const ANeuralNetworksDevice *device)
 {
-    struct nn_rt_model_answer *answer = finished->answers;
+    struct nn_rt_answer *answer = finished->answers;
 
     while (answer && answer->device != device)
         answer = answer->next;
     return answer;
 }
 
-const uint8_t *nn_rt_model_find_verdicts(struct nn_rt_model *finished,
-                                         const ANeuralNetworksDevice *device)
+const struct nn_rt_answer *nn_rt_model_find_answer(struct nn_rt_model *finished,
+                                                   const ANeuralNetworksDevice *device)
 {
-    const struct nn_rt_model_answer *answer;
+    const struct nn_rt_answer *answer;
 
     pthread_mutex_lock(&finished->lock);
     answer = find_answer(finished, device);
     pthread_mutex_unlock(&finished->lock);
-    return answer ? answer->verdicts : NULL;
+    return answer;
 }
 
-int nn_rt_model_keep_verdicts(struct nn_rt_model *finished, const ANeuralNetworksDevice *device,
-                              uint8_t *verdicts, const uint8_t **ret_kept)
+const struct nn_rt_answer *nn_rt_model_keep_answer(struct nn_rt_model *finished,
+                                                   const ANeuralNetworksDevice *device,
+                                                   struct nn_rt_answer *answer)
 {
-    struct nn_rt_model_answer *answer = calloc(1, sizeof(*answer)), *first;
+    const struct nn_rt_answer *first;
 
-    if (!answer) {
-        free(verdicts);
-        return nn_error_origin(-ENOMEM);
-    }
-    *answer = (struct nn_rt_model_answer){.device = device, .verdicts = verdicts};
     pthread_mutex_lock(&finished->lock);
     first = find_answer(finished, device);
     if (!first) {
+        answer->device = device;
         answer->next = finished->answers;
-        finished->answers = first = steal_ptr(&answer);
+        first = finished->answers = steal_ptr(&answer);
     }
     pthread_mutex_unlock(&finished->lock);
-    if (answer)
-        free(answer->verdicts);
-    free(answer);
-    *ret_kept = first->verdicts;
-    return 0;
+    nn_rt_answer_free(answer);
+    return first;
 }

@@ -17,9 +17,8 @@
 #include "model/validate.h"
 #include "runtime/device.h"
 #include "runtime/memory/memory.h"
+#include "runtime/model/answer.h"
 #include "runtime/result.h"
-
-struct nn_rt_model_answer;
 
 /* What a model brings by itself, before its subgraphs are linked to it: pool
  * indexes refer to pools, SUBGRAPH_VALUE offsets to children, CONSTANT_COPY
@@ -48,7 +47,7 @@ struct nn_rt_model {
     struct nn_hash architecture; /* of the structure without values, once it was asked for */
     bool has_architecture;
     bool has_open_shapes; /* of main or a branch; with architecture */
-    struct nn_rt_model_answer *answers;
+    struct nn_rt_answer *answers;
 };
 
 /* nn_rt_model_new() - an empty one; the caller fills part and original, from the
@@ -72,21 +71,21 @@ int nn_rt_model_get_hal_model(struct nn_rt_model *finished, struct nn_rt_session
  * sent there. */
 bool nn_rt_model_is_newer(const struct nn_rt_model *finished, const ANeuralNetworksDevice *device);
 
-/* nn_rt_model_query() - asks a device which operations it can execute: TAKEN or UNSUPPORTED of
- * enum nnhal_verdict for each, in the order of execution. The model is not newer than the device.
+/* nn_rt_model_query() - asks a device which operations it can execute, and why not the others. The model is not
+ * newer than the device.
  * Returns: 0; DEAD_OBJECT and what the device answers; -ENOMEM. */
 int nn_rt_model_query(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
-                      struct nn_why *why, uint8_t *ret_verdicts);
+                      struct nn_why *why, struct nn_rt_answer **ret_answer);
 
-/* nn_rt_model_find_verdicts() - what is kept of a device, borrowed; NULL: nothing yet. */
-const uint8_t *nn_rt_model_find_verdicts(struct nn_rt_model *finished,
-                                         const ANeuralNetworksDevice *device);
+/* nn_rt_model_find_answer() - what is kept of a device, borrowed; NULL: nothing yet. */
+const struct nn_rt_answer *nn_rt_model_find_answer(struct nn_rt_model *finished,
+                                                   const ANeuralNetworksDevice *device);
 
-/* nn_rt_model_keep_verdicts() - keeps them as long as the model, so that they can be lent; consumes
- * verdicts. Two threads may ask a device the same: what was kept first stays, and is what is lent.
- * Returns: 0, -ENOMEM. */
-int nn_rt_model_keep_verdicts(struct nn_rt_model *finished, const ANeuralNetworksDevice *device,
-                              uint8_t *verdicts, const uint8_t **ret_kept);
+/* nn_rt_model_keep_answer() - keeps it as long as the model, so that it can be lent; consumes
+ * answer. Two threads may ask a device the same: what was kept first stays, and is returned. */
+const struct nn_rt_answer *nn_rt_model_keep_answer(struct nn_rt_model *finished,
+                                                   const ANeuralNetworksDevice *device,
+                                                   struct nn_rt_answer *answer);
 
 NN_DEFINE_CLEANUP(struct nn_rt_model, nn_rt_model_unref)
 

@@ -52,9 +52,9 @@ int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
     memset(ret_supported, 0, finished->model.main.n_operations * sizeof(*ret_supported));
     for (uint32_t i = 0; i < n_devices; i++) {
         ANeuralNetworksDevice *device = (ANeuralNetworksDevice *)devices[i];
-        const uint8_t *verdicts;
+        const struct nn_rt_answer *answer;
 
-        r = nn_rt_verdicts_get(finished, device, why, &verdicts);
+        r = nn_rt_verdicts_get(finished, device, why, &answer);
         /* Short memory says nothing about the device. */
         if (r < 0 || r == ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT)
             return r;
@@ -63,7 +63,7 @@ int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
             continue;
         }
         for (uint32_t j = 0; j < finished->model.main.n_operations; j++)
-            if (verdicts[j] == NNHAL_VERDICT_TAKEN)
+            if (answer->verdicts[j] == NNHAL_VERDICT_TAKEN)
                 ret_supported[finished->original[j]] = true;
     }
     return lacks_control(finished, n_devices, ret_supported)

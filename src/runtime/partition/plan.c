@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/ops.h"
 #include "runtime/partition/record.h"
+#include "runtime/result.h"
 
 #include <string.h>
 
@@ -340,14 +341,59 @@ static int tell_device(struct nn_rt_plan *plan, const struct nn_rt_plan_device *
     return verdicts ? 0 : nn_error_origin(-ENOMEM);
 }
 
+/* What it said when it was asked, where that still holds; "": nothing. */
+static const char *find_answer(const struct nn_rt_plan_device *device, uint32_t operation)
+{
+    uint8_t verdict = device->verdicts[operation];
+
+    return device->answer && device->answer->verdicts[operation] == verdict
+               ? nn_rt_answer_why(device->answer, operation)
+               : "";
+}
+
+const char *nn_rt_plan_device_why(const struct nn_rt_plan_device *device, uint32_t operation)
+{
+    uint8_t verdict = device->verdicts[operation];
+
+    return verdict == NNHAL_VERDICT_UNREACHED || verdict == NNHAL_VERDICT_REFUSED
+               ? device->why.text
+               : find_answer(device, operation);
+}
+
+int nn_rt_plan_get_verdict(const struct nn_rt_plan *plan, const ANeuralNetworksDevice *device,
+                           uint32_t operation, struct nn_why *why,
+                           struct nnhal_operation_verdict *ret_verdict)
+{
+    uint32_t n = plan->model->main.n_operations, d = 0, position;
+
+    while (d < plan->n_devices && plan->devices[d].device != device)
+        d++;
+    if (d == plan->n_devices)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the device was not considered");
+    if (operation >= n)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no operation %u: the model has %u",
+                       operation, n);
+    position = plan->positions[operation];
+    *ret_verdict = (struct nnhal_operation_verdict){
+        .verdict = plan->devices[d].verdicts[position],
+        .why = nn_rt_plan_device_why(&plan->devices[d], position),
+    };
+    return 0;
+}
+
 int nn_rt_plan_tell(struct nn_rt_plan *plan, const uint32_t *original)
 {
+    uint32_t n = plan->model->main.n_operations;
     struct nnhal_plan_part *parts = nn_arena_new_n(&plan->arena, struct nnhal_plan_part,
                                                    plan->n_parts);
     struct nnhal_plan_device *devices = nn_arena_new_n(&plan->arena, struct nnhal_plan_device,
                                                        plan->n_devices);
-    int r = parts && devices ? 0 : nn_error_origin(-ENOMEM);
+    int r;
 
+    plan->positions = nn_arena_new_n(&plan->arena, uint32_t, n);
+    r = parts && devices && plan->positions ? 0 : nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; !r && i < n; i++)
+        plan->positions[original[i]] = i;
     for (uint32_t i = 0; !r && i < plan->n_parts; i++)
         r = tell_part(plan, &plan->parts[i], original, &parts[i]);
     for (uint32_t i = 0; !r && i < plan->n_devices; i++)
@@ -357,7 +403,7 @@ int nn_rt_plan_tell(struct nn_rt_plan *plan, const uint32_t *original)
         .n_devices = plan->n_devices,
         .parts = parts,
         .devices = devices,
-        .n_operations = plan->model->main.n_operations,
+        .n_operations = n,
         .n_before = plan->n_before,
         .expected_ns = plan->expected_ns,
     };
@@ -438,6 +484,26 @@ static const char *source_text(enum nnhal_figure_source source)
     return texts[source];
 }
 
+static bool said_same(const struct nn_rt_plan_device *device, uint32_t a, uint32_t b)
+{
+    return device->verdicts[a] == device->verdicts[b] &&
+           strcmp(find_answer(device, a), find_answer(device, b)) == 0;
+}
+
+/* What it said of the operations from i to last. */
+static void print_row(const struct nn_rt_plan *plan, const struct nn_rt_plan_device *device,
+                      uint32_t i, uint32_t last, FILE *file)
+{
+    const char *answer = find_answer(device, i);
+
+    fprintf(file, "  %s %s %u", device->name, verdict_text(device->verdicts[i]), i);
+    if (last > i)
+        fprintf(file, "-%u", last);
+    else
+        fprintf(file, " (%s)", nn_op_name(plan->model->main.operations[i].type));
+    fprintf(file, "%s%s\n", *answer ? ": " : "", answer);
+}
+
 /* One line for each row of operations of which a device said the same. */
 static void print_device(const struct nn_rt_plan *plan, uint32_t d, FILE *file)
 {
@@ -448,16 +514,10 @@ static void print_device(const struct nn_rt_plan *plan, uint32_t d, FILE *file)
     for (uint32_t i = 0; i < n;) {
         uint32_t last = i;
 
-        while (last + 1 < n && device->verdicts[last + 1] == device->verdicts[i])
+        while (last + 1 < n && said_same(device, i, last + 1))
             last++;
-        if (device->verdicts[i] != NNHAL_VERDICT_TAKEN) {
-            fprintf(file, "  %s %s %u", device->name, verdict_text(device->verdicts[i]), i);
-            if (last > i)
-                fprintf(file, "-%u", last);
-            else
-                fprintf(file, " (%s)", nn_op_name(plan->model->main.operations[i].type));
-            fprintf(file, "\n");
-        }
+        if (device->verdicts[i] != NNHAL_VERDICT_TAKEN)
+            print_row(plan, device, i, last, file);
         i = last + 1;
     }
     if (device->why.text[0])

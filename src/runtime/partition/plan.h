@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "model/why.h"
+#include "runtime/model/answer.h"
 #include "runtime/partition/partition.h"
 #include "runtime/partition/value.h"
 
@@ -73,9 +74,10 @@ struct nn_rt_plan_value {
 struct nn_rt_plan_device {
     ANeuralNetworksDevice *device;
     const char *name;
-    bool is_last_resort;             /* asked for what the others leave (planner.h) */
-    enum nnhal_figure_source source; /* of what it was expected to cost */
-    uint8_t *verdicts;               /* enum nnhal_verdict, per operation */
+    bool is_last_resort;               /* asked for what the others leave (planner.h) */
+    enum nnhal_figure_source source;   /* of what it was expected to cost */
+    uint8_t *verdicts;                 /* enum nnhal_verdict, per operation */
+    const struct nn_rt_answer *answer; /* lent by the model; NULL: there is none */
     uint32_t n_refusals;
     struct nn_why why; /* the last sentence about what it refused; "": none */
 };
@@ -105,6 +107,8 @@ struct nn_rt_plan {
     /* Of parts' compilations, by who makes them. */
     ANeuralNetworksCompilation *(*unref_part)(ANeuralNetworksCompilation *compilation);
     struct nnhal_plan told; /* as an application sees it, but for size */
+    uint32_t
+        *positions; /* of operations as the application added them, in the order of execution */
 };
 
 /* nn_rt_plan_lay_out() - parts and values from a partitioning; devices and known are set already.
@@ -113,7 +117,16 @@ struct nn_rt_plan {
 int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_problem *problem,
                        const struct nn_rt_partitioning *partitioning);
 
-/* nn_rt_plan_tell() - sets told. original: of each operation, its number as the application added it.
+/* nn_rt_plan_device_why() - the sentence on what the device said of an operation; "": there is none. */
+const char *nn_rt_plan_device_why(const struct nn_rt_plan_device *device, uint32_t operation);
+
+/* nn_rt_plan_get_verdict() - all of it but size. operation: as the application added it.
+ * Returns: 0; BAD_DATA (no such device in the plan, no such operation). */
+int nn_rt_plan_get_verdict(const struct nn_rt_plan *plan, const ANeuralNetworksDevice *device,
+                           uint32_t operation, struct nn_why *why,
+                           struct nnhal_operation_verdict *ret_verdict);
+
+/* nn_rt_plan_tell() - sets told and positions. original: of each operation, its number as the application added it.
  * Returns: 0, -ENOMEM. */
 int nn_rt_plan_tell(struct nn_rt_plan *plan, const uint32_t *original);
 

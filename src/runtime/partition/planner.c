@@ -105,17 +105,16 @@ static void note_why(struct nn_rt_planner *planner, struct nn_rt_plan_device *de
 static int ask_device(struct nn_rt_planner *planner, uint32_t d, struct nn_why *why)
 {
     struct nn_rt_plan_device *device = &planner->devices[d];
-    const uint8_t *verdicts;
     int r;
 
     if (device->verdicts[0] != NNHAL_VERDICT_UNASKED)
         return 0;
-    r = nn_rt_verdicts_get(planner->finished, device->device, why, &verdicts);
+    r = nn_rt_verdicts_get(planner->finished, device->device, why, &device->answer);
     /* A service that was restarted since the device was opened is found out only by calling it. */
     if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device->device))
-        r = nn_rt_verdicts_get(planner->finished, device->device, why, &verdicts);
+        r = nn_rt_verdicts_get(planner->finished, device->device, why, &device->answer);
     if (!r) {
-        memcpy(device->verdicts, verdicts, count_operations(planner));
+        memcpy(device->verdicts, device->answer->verdicts, count_operations(planner));
         return 0;
     }
     memset(device->verdicts, NNHAL_VERDICT_UNREACHED, count_operations(planner));
@@ -377,24 +376,42 @@ static uint64_t *extend(const uint64_t *per_device, size_t n, size_t n_more, str
     return extended;
 }
 
+/* Whose sentence goes with the failure: the first that has one. NULL: none has. */
+static const struct nn_rt_plan_device *find_explainer(const struct nn_rt_planner *planner,
+                                                      uint32_t operation)
+{
+    uint32_t d = 0;
+
+    while (d < planner->n_devices && !*nn_rt_plan_device_why(&planner->devices[d], operation))
+        d++;
+    return d < planner->n_devices ? &planner->devices[d] : NULL;
+}
+
 static int fail_unsupported(const struct nn_rt_planner *planner, uint32_t operation,
                             struct nn_why *why)
 {
     uint32_t type = planner->finished->model.main.operations[operation].type;
+    uint32_t original = planner->finished->original[operation];
     const struct nn_rt_plan_device *first = &planner->devices[0];
+    const struct nn_rt_plan_device *explainer = find_explainer(planner, operation);
+    const char *reason = explainer ? nn_rt_plan_device_why(explainer, operation) : "";
 
     if (planner->first) {
         *why = planner->first_why;
         return planner->first;
     }
-    if (planner->n_devices > 1)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
-                       "none of %u devices takes operation %u (%s)%s%s", planner->n_devices,
-                       planner->finished->original[operation], nn_op_name(type),
-                       first->why.text[0] ? "; " : "", first->why.text);
-    return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)%s%s",
-                   first->name, planner->finished->original[operation], nn_op_name(type),
-                   first->why.text[0] ? ": " : "", first->why.text);
+    /* A part that failed, after which no device is left for this operation. */
+    if (first->why.text[0]) {
+        explainer = first;
+        reason = first->why.text;
+    }
+    if (planner->n_devices == 1)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)%s%s",
+                       first->name, original, nn_op_name(type), *reason ? ": " : "", reason);
+    return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                   "none of %u devices takes operation %u (%s)%s%s%s%s", planner->n_devices,
+                   original, nn_op_name(type), explainer ? "; " : "",
+                   explainer ? explainer->name : "", explainer ? ": " : "", reason);
 }
 
 static int plan_new(const struct nn_rt_planner *planner, struct nn_rt_plan **ret_plan)

@@ -8,11 +8,11 @@
 
 #include "runtime/model/model.h"
 
-/* nn_rt_verdicts_get() - of a device, one for each operation in the order of execution: TAKEN,
- * UNSUPPORTED or TOO_OLD of enum nnhal_verdict. Blocks for the device.
- * Returns: 0 with *ret_verdicts borrowed from the model; DEAD_OBJECT and what the device
+/* nn_rt_verdicts_get() - of a device: TAKEN, UNSUPPORTED or TOO_OLD of enum nnhal_verdict, and
+ * why. Blocks for the device.
+ * Returns: 0 with *ret_answer borrowed from the model; DEAD_OBJECT and what the device
  * answers; -ENOMEM. */
 int nn_rt_verdicts_get(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
-                       struct nn_why *why, const uint8_t **ret_verdicts);
+                       struct nn_why *why, const struct nn_rt_answer **ret_answer);
 
 #endif

@@ -125,17 +125,24 @@ static bool is_dealt(const struct nnhal_operation *operation, uint32_t i)
            mix(hash, turn) % 100 < (uint32_t)find_number("more", 0);
 }
 
-static bool is_allowed(const struct nnhal_operation *operation, uint32_t i)
+/* Returns: whether an operation is not taken, and which rule says so. */
+static bool is_left_out(const struct nnhal_operation *operation, uint32_t i, char *text,
+                        size_t n_text)
 {
     const char *list, *name = nn_op_name(operation->type);
     size_t n = find_value("only", &list);
 
-    if (n && !list_has(list, n, name))
-        return false;
+    if (n && !list_has(list, n, name)) {
+        snprintf(text, n_text, "told to take %.*s alone", (int)n, list);
+        return true;
+    }
     n = find_value("not", &list);
-    if (n && list_has(list, n, name))
-        return false;
-    return is_dealt(operation, i);
+    if (n && list_has(list, n, name)) {
+        snprintf(text, n_text, "told to take all but %.*s", (int)n, list);
+        return true;
+    }
+    snprintf(text, n_text, "it was dealt to another device");
+    return !is_dealt(operation, i);
 }
 
 /* -- the table ---------------------------------------------------------------------------- */
@@ -172,11 +179,15 @@ static uint32_t partial_supported(void *device, const struct nnhal_driver_model 
                                   uint8_t *supported)
 {
     uint32_t status = cpu->get_supported_operations(device, model, supported);
+    char text[256];
 
     if (is_value("fail", "supported"))
         return partial_fail("told not to answer");
     for (uint32_t i = 0; status == NNHAL_NONE && i < model->model->main.n_operations; i++)
-        supported[i] = supported[i] && is_allowed(&model->model->main.operations[i], i);
+        if (is_left_out(&model->model->main.operations[i], i, text, sizeof(text))) {
+            supported[i] = 0;
+            services->refuse(services->ctx, i, text);
+        }
     return status;
 }
 

@@ -3,9 +3,10 @@
  *
  * The values column of variables.def says what a variable takes. What is checked: choices
  * ("`on`, `off`"), lists of them ("..., several separated by commas", where `TOPIC:LEVEL` stands
- * for a word and a choice), numbers, absolute paths, and lists of folders. Other texts are for
- * people alone. */
+ * for a word and a choice), numbers, memory, absolute paths, and lists of folders. Other texts
+ * are for people alone. */
 #include "base/isa.h"
+#include "base/memory-limit.h"
 #include "base/variable.h"
 
 #include <errno.h>
@@ -107,10 +108,13 @@ static bool value_fits(const char *values, const char *value)
     bool is_choices = true, is_list = false;
     const char *at = values;
     struct piece literal;
+    uint64_t n_bytes;
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (strcmp(values, numbers[i]) == 0)
             return is_number(value);
+    if (strncmp(values, "a percentage,", 13) == 0)
+        return nn_memory_parse(value, UINT64_MAX, &n_bytes);
     if (strcmp(values, "an absolute path") == 0)
         return value[0] == '/';
     if (strncmp(values, "folders,", 8) == 0)

@@ -65,6 +65,9 @@ TEST(values_that_make_no_sense_are_found)
         {"NNHAL_SHARE_WEIGHTS", "uid", "all", "none", "on"},
         {"NNHAL_OPTIMISE_AFTER", "32", "", "often", "3.2"},
         {"NNHAL_CPU_ISA", "c", "", "sse9", "avx"},
+        {"NNHAL_USER_MEMORY", "25%", "512M", "much", "101%"},
+        {"NNHAL_SERVICE_MEMORY", "none", "1073741824", "-1", "5T"},
+        {"NNHAL_PARTITIONS", "4", "", "all", "-1"},
         {"NNHAL_SAMPLE_CONFIG", "any text", "x", NULL, NULL},
     };
 

@@ -206,6 +206,46 @@ TEST(no_plan_has_more_parts_than_the_cap)
 }
 TEST_END
 
+TEST(the_user_caps_parts)
+{
+    static const struct {
+        const char *cap;
+        uint32_t most;
+    } cases[] = {{"", 4}, {"100", 4}, {"3", 3}, {"1", 1}, {"0", 1}};
+    ANeuralNetworksModel *model;
+
+    split_rules("*:time=9,power=9;0:only=EXP,time=0.1;1:only=ABS,time=0.2");
+    model = make_chain_of(100000, 4);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ANeuralNetworksCompilation *compilation;
+
+        setenv("NNHAL_PARTITIONS", cases[i].cap, 1);
+        compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+        ck_assert_uint_le(split_count_parts(compilation), cases[i].most);
+        ck_assert(cases[i].most < 4 || split_count_parts(compilation) == 4);
+        ANeuralNetworksCompilation_free(compilation);
+    }
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* No driver takes EXP: nnapi-reference computes the rest, too. */
+TEST(a_cap_below_what_drivers_take_is_kept_by_the_reference)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+
+    split_rules("*:not=EXP");
+    setenv("NNHAL_PARTITIONS", "1", 1);
+    model = make_chain();
+    compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_uint_eq(split_count_parts(compilation), 1);
+    ck_assert_str_eq(name_of_part(compilation, 0), "nnapi-reference");
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
 TEST(the_user_orders_allows_and_denies_devices)
 {
     static const struct {
@@ -569,6 +609,7 @@ CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name, power_deci
            each_preference_expects_the_same_times_of_a_device,
            the_reference_computes_nothing_that_a_driver_takes,
            the_reference_computes_only_what_no_driver_takes, no_plan_has_more_parts_than_the_cap,
+           the_user_caps_parts, a_cap_below_what_drivers_take_is_kept_by_the_reference,
            the_user_orders_allows_and_denies_devices,
            devices_that_are_named_and_missing_are_an_error, a_file_orders_allows_and_denies_devices,
            a_file_with_a_line_that_is_no_name_is_an_error,

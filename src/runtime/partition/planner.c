@@ -474,7 +474,7 @@ static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct 
     struct nn_rt_partition_problem problem = {
         .graph = &planner->finished->model.main,
         .n_devices = planner->n_devices + n_controls,
-        .max_partitions = NN_RT_PLANNER_MAX_PARTS,
+        .max_partitions = nn_rt_settings_max_parts(),
         .costs_ns = mask(planner, false, &reach, n_controls, scratch),
         .launch_ns = extend(planner->weights.launch_ns, planner->n_devices, n_controls, scratch),
         .move_ns = extend(planner->weights.move_ns, (size_t)planner->n_devices * n_operands,
@@ -488,7 +488,7 @@ static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct 
     if (!problem.costs_ns || !problem.launch_ns || !problem.move_ns)
         return nn_error_origin(-ENOMEM);
     r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
-    if (!r && partitioning.n_partitions > NN_RT_PLANNER_MAX_PARTS && !is_covered(planner)) {
+    if (!r && partitioning.n_partitions > problem.max_partitions && !is_covered(planner)) {
         reach.is_crowded = true;
         problem.costs_ns = mask(planner, false, &reach, n_controls, scratch);
         r = problem.costs_ns ? nn_rt_partition(&problem, scratch, &partitioning, &operation)

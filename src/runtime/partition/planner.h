@@ -27,9 +27,6 @@
 #include "runtime/partition/shared-control.h"
 #include "runtime/partition/weights.h"
 
-/* More parts than this start more often than they compute. */
-#define NN_RT_PLANNER_MAX_PARTS 16
-
 struct nn_rt_planner {
     struct nn_rt_model *finished; /* borrowed */
     uint32_t preference;          /* enum nnhal_preference */

@@ -3,6 +3,7 @@
 
 #include "base/variable.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum nn_rt_partitioning_mode nn_rt_settings_partitioning(void)
@@ -11,6 +12,16 @@ enum nn_rt_partitioning_mode nn_rt_settings_partitioning(void)
     int chosen = nn_variable_choose(NN_VARIABLE_PARTITION, names);
 
     return chosen >= 0 ? (enum nn_rt_partitioning_mode)chosen : NN_RT_PARTITIONING_AUTO;
+}
+
+uint32_t nn_rt_settings_max_parts(void)
+{
+    const char *text = nn_variable_get(NN_VARIABLE_PARTITIONS);
+    unsigned long wanted = text && *text ? strtoul(text, NULL, 10) : NN_RT_SETTINGS_MOST_PARTS;
+
+    if (wanted > NN_RT_SETTINGS_MOST_PARTS)
+        return NN_RT_SETTINGS_MOST_PARTS;
+    return wanted ? (uint32_t)wanted : 1;
 }
 
 /* A device is meant by its name, or by what stands behind "nnhal-" in it. */

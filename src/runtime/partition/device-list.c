@@ -75,12 +75,14 @@ static int parse(const char *text, size_t n_bytes, const char *path, char *names
     return 0;
 }
 
-/* Where the process lacks something, the file is not to blame. */
+/* Where the process lacks something, or the disk fails, what stands in the file is not to blame. */
 static int fail_unreadable(const char *path, int r, struct nn_why *why)
 {
+    int code = r == -EIO ? ANEURALNETWORKS_OP_FAILED : ANEURALNETWORKS_BAD_DATA;
+
     if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
         return nn_error_trace(r);
-    return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s cannot be read: %s", path, strerror(-r));
+    return nn_fail(why, code, "%s cannot be read: %s", path, strerror(-r));
 }
 
 /* Nothing is said where there is no such file. */

@@ -27,7 +27,7 @@ struct nn_rt_device_list {
 };
 
 /* nn_rt_device_list_read() - the texts are from arena, or the environment's.
- * Returns: 0; BAD_DATA with the file and the line; -ENOMEM. */
+ * Returns: 0; BAD_DATA with the file and the line; OP_FAILED (the disk fails); -ENOMEM. */
 int nn_rt_device_list_read(struct nn_arena *arena, struct nn_why *why,
                            struct nn_rt_device_list *ret_list);
 

@@ -94,6 +94,15 @@ class Explain(unittest.TestCase):
         self.assertEqual([(o["name"], o["of"]) for o in told["operations"]],
                          [("SQUARED_DIFFERENCE", 0)] * 2 + [("LEAKY_RELU", 1), ("COS", 2)] + [("UNPACK", 3)] * 3)
 
+    def test_values_that_move_between_the_same_parts_are_counted_together(self):
+        # UNPACK is a SPLIT into two and a RESHAPE of each.
+        model = BUILD / "tests" / "tflite" / "small-ops.tflite"
+        told = self.told("0:not=RESHAPE;1:only=RESHAPE", model)
+        parts = told["parts"]
+        self.assertEqual([part["operations"] for part in parts], [[0, 1, 2, 3, 4], [5, 6]])
+        self.assertEqual(told["moves"], [{"from": 1, "to": 2, "bytes": parts[1]["expected"]["move_bytes"]}])
+        self.assertEqual(len(self.graph(self.explain("0:not=RESHAPE;1:only=RESHAPE", model, "--dot"))[1]), 1)
+
     def test_measured_figures_are_named(self):
         with tempfile.TemporaryDirectory() as state, \
                 service.partial(BUILD, "embedded", "*:time=0.5") as environment:

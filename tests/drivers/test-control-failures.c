@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In a process of its own, which ends in its third computation. */
 static void run_with_death(struct control_trial *trial)
@@ -111,32 +110,6 @@ TEST(why_a_branch_within_a_body_was_computed_elsewhere_is_told)
 }
 TEST_END
 
-/* Of the model, its condition and its body, each once. */
-TEST(the_plan_of_a_branch_is_traced_once)
-{
-    char folder[] = "/tmp/nnhal-control-XXXXXX", path[64], line[256];
-    uint32_t n_plans = 0;
-    struct control_stand stand;
-    FILE *file;
-
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/printed", folder);
-    setenv("NNHAL_TRACE", "plan", 1);
-    ck_assert_ptr_nonnull(freopen(path, "w", stderr));
-    control_stand_init(&stand, control_loop, CONTROL_SHARED, 2);
-    control_stand_done(&stand);
-    fflush(stderr);
-    file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    while (fgets(line, sizeof(line), file))
-        n_plans += strstr(line, "after merging") != NULL;
-    fclose(file);
-    unlink(path);
-    rmdir(folder);
-    ck_assert_uint_eq(n_plans, 3);
-}
-TEST_END
-
 /* -- settings of the model -------------------------------------------------------------------- */
 
 /* Devices that prepare relaxed models alone. As in Android the flag of the model that is compiled counts,
@@ -214,5 +187,5 @@ CHECK_MAIN("control failures", a_device_that_dies_in_round_three_is_asked_again,
            why_a_part_of_a_body_was_computed_elsewhere_is_told,
            why_a_condition_was_computed_elsewhere_is_told,
            why_a_branch_within_a_body_was_computed_elsewhere_is_told,
-           the_plan_of_a_branch_is_traced_once, branches_of_a_relaxed_model_are_relaxed,
-           a_loop_that_has_ended_keeps_no_memory, what_was_nested_keeps_no_memory)
+           branches_of_a_relaxed_model_are_relaxed, a_loop_that_has_ended_keeps_no_memory,
+           what_was_nested_keeps_no_memory)

@@ -45,7 +45,7 @@ static uint32_t color_of(const struct explanation *e, const ANeuralNetworksDevic
 static void print_part(const struct explanation *e, uint32_t number)
 {
     const struct nnhal_plan_part *part = &e->plan.parts[number];
-    const struct operations list = {part->n_operations, part->operations};
+    const struct operations list = {part->n_operations, (uint32_t *)(uintptr_t)part->operations};
     char *kinds = explanation_kinds(e, list, "\n");
     struct nnhal_part_cost cost;
 

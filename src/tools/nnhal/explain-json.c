@@ -85,7 +85,8 @@ static void add_part(const struct explanation *e, uint32_t number, cJSON *list)
     cJSON_AddNumberToObject(entry, "part", number + 1);
     session_device_to_json(part->device, entry);
     cJSON_AddNumberToObject(entry, "wave", part->wave + 1);
-    add_numbers(entry, "operations", (struct operations){part->n_operations, part->operations});
+    add_numbers(entry, "operations",
+                (struct operations){part->n_operations, (uint32_t *)(uintptr_t)part->operations});
     add_expected(part, entry);
     add_cost(e, number, entry);
     add_reason(e, number, entry);
@@ -111,28 +112,37 @@ static void add_moves(const struct explanation *e, cJSON *root)
 
 /* -- devices --------------------------------------------------------------------------------- */
 
-static void add_device(const struct explanation *e, const struct nnhal_plan_device *device,
-                       cJSON *list)
+static void add_said(const struct said *said, cJSON *list)
 {
     static const char *const names[] = {
         [NNHAL_VERDICT_UNASKED] = "unasked",         [NNHAL_VERDICT_TAKEN] = "taken",
         [NNHAL_VERDICT_UNSUPPORTED] = "unsupported", [NNHAL_VERDICT_TOO_OLD] = "too_old",
         [NNHAL_VERDICT_UNREACHED] = "unreached",     [NNHAL_VERDICT_REFUSED] = "refused",
     };
+    cJSON *entry = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(entry, "verdict",
+                            said->verdict < sizeof(names) / sizeof(names[0]) ? names[said->verdict]
+                                                                             : "?");
+    add_numbers(entry, "operations", said->list);
+    if (said->why[0])
+        text_add_to_json(entry, "why", said->why);
+    cJSON_AddItemToArray(list, entry);
+}
+
+static void add_device(const struct explanation *e, const struct nnhal_plan_device *device,
+                       cJSON *list)
+{
     cJSON *entry = cJSON_CreateObject(), *verdicts;
+    struct said *said;
+    uint32_t n = explanation_said(e, device, &said);
 
     cJSON_AddStringToObject(entry, "device", explanation_device_name(device->device));
     cJSON_AddStringToObject(entry, "judged_by", explanation_source(device->source, true));
-    verdicts = cJSON_AddObjectToObject(entry, "verdicts");
-    for (uint8_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct operations said = explanation_verdict(e, device, i);
-
-        if (said.n)
-            add_numbers(verdicts, names[i], said);
-        free((uint32_t *)(uintptr_t)said.numbers);
-    }
-    if (device->why[0])
-        text_add_to_json(entry, "why", device->why);
+    verdicts = cJSON_AddArrayToObject(entry, "verdicts");
+    for (uint32_t i = 0; i < n; i++)
+        add_said(&said[i], verdicts);
+    explanation_said_free(said, n);
     cJSON_AddItemToArray(list, entry);
 }
 

@@ -72,7 +72,7 @@ static void print_reason(const struct explanation *e, uint32_t number)
 static void print_part(const struct explanation *e, uint32_t number)
 {
     const struct nnhal_plan_part *part = &e->plan.parts[number];
-    const struct operations list = {part->n_operations, part->operations};
+    const struct operations list = {part->n_operations, (uint32_t *)(uintptr_t)part->operations};
     char where[512];
 
     session_put_device(part->device, where, sizeof(where));
@@ -104,36 +104,34 @@ static const struct {
     {NNHAL_VERDICT_REFUSED, "failed to prepare"},
 };
 
-static void print_verdict(const struct explanation *e, const struct nnhal_plan_device *device,
-                          size_t row)
+static void print_said(const struct explanation *e, const struct said *said, const char *verb)
 {
-    struct operations list = explanation_verdict(e, device, verdicts[row].verdict);
-
-    if (list.n) {
-        printf("  %s ", verdicts[row].text);
-        print_ranges(list);
-    }
+    printf("  %s ", verb);
+    print_ranges(said->list);
     /* What it takes stands with the parts, too. */
-    if (list.n && verdicts[row].verdict > NNHAL_VERDICT_TAKEN) {
+    if (said->verdict > NNHAL_VERDICT_TAKEN) {
         fputs(": ", stdout);
-        print_kinds(e, list);
+        print_kinds(e, said->list);
     }
-    if (list.n)
-        putchar('\n');
-    free((uint32_t *)(uintptr_t)list.numbers);
+    if (said->why[0]) {
+        fputs("\n    because ", stdout);
+        text_print(said->why);
+    }
+    putchar('\n');
 }
 
 static void print_device(const struct explanation *e, const struct nnhal_plan_device *device)
 {
+    struct said *said;
+    uint32_t n = explanation_said(e, device, &said);
+
     printf("%s, judged by %s\n", explanation_device_name(device->device),
            explanation_source(device->source, false));
-    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
-        print_verdict(e, device, i);
-    if (!device->why[0])
-        return;
-    fputs("  because ", stdout);
-    text_print(device->why);
-    putchar('\n');
+    for (size_t v = 0; v < sizeof(verdicts) / sizeof(verdicts[0]); v++)
+        for (uint32_t i = 0; i < n; i++)
+            if (said[i].verdict == verdicts[v].verdict)
+                print_said(e, &said[i], verdicts[v].text);
+    explanation_said_free(said, n);
 }
 
 void explanation_print(const struct explanation *e)

@@ -55,15 +55,61 @@ char *explanation_kinds(const struct explanation *e, struct operations list, con
     return text;
 }
 
-struct operations explanation_verdict(const struct explanation *e,
-                                      const struct nnhal_plan_device *device, uint8_t verdict)
-{
-    uint32_t *numbers = calloc(e->plan.n_operations, sizeof(*numbers)), n = 0;
+/* -- verdicts ------------------------------------------------------------------------------- */
 
-    for (uint32_t i = 0; numbers && i < e->plan.n_operations; i++)
-        if (device->verdicts[i] == verdict)
-            numbers[n++] = i;
-    return (struct operations){n, numbers};
+static struct said get_said(const struct explanation *e, const struct nnhal_plan_device *device,
+                            uint32_t operation)
+{
+    struct nnhal_operation_verdict verdict = {.size = sizeof(verdict), .why = ""};
+
+    nnhal_compilation_get_verdict(e->session->compilation, device->device, operation, &verdict);
+    return (struct said){.verdict = device->verdicts[operation], .why = verdict.why};
+}
+
+/* Where in the list the same was said; behind its end if it was not. */
+static uint32_t find_said(const struct said *list, uint32_t n, const struct said *said)
+{
+    uint32_t i = 0;
+
+    while (i < n && (list[i].verdict != said->verdict || strcmp(list[i].why, said->why) != 0))
+        i++;
+    return i;
+}
+
+/* Nothing where memory is short. */
+static void add_number(struct operations *list, uint32_t number)
+{
+    uint32_t *numbers = reallocarray(list->numbers, list->n + 1, sizeof(*numbers));
+
+    if (!numbers)
+        return;
+    numbers[list->n++] = number;
+    list->numbers = numbers;
+}
+
+uint32_t explanation_said(const struct explanation *e, const struct nnhal_plan_device *device,
+                          struct said **ret_said)
+{
+    struct said *list = calloc(e->plan.n_operations, sizeof(*list));
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; list && i < e->plan.n_operations; i++) {
+        struct said said = get_said(e, device, i);
+        uint32_t k = find_said(list, n, &said);
+
+        if (k == n)
+            list[n++] = said;
+        add_number(&list[k].list, i);
+    }
+    *ret_said = list;
+    return n;
+}
+
+void explanation_said_free(struct said *said, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        free(said[i].list.numbers);
+    free(said);
 }
 
 /* -- costs and moves ------------------------------------------------------------------------ */

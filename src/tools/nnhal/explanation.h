@@ -22,7 +22,7 @@ struct explanation {
 /* Operations by number. */
 struct operations {
     uint32_t n;
-    const uint32_t *numbers;
+    uint32_t *numbers;
 };
 
 /* explanation_name() - of an operation, not yet plain. */
@@ -32,9 +32,18 @@ const char *explanation_name(const struct explanation *e, uint32_t operation);
  * short. */
 char *explanation_kinds(const struct explanation *e, struct operations list, const char *separator);
 
-/* explanation_verdict() - the operations of which a device said that, ascending; numbers is malloc'ed. */
-struct operations explanation_verdict(const struct explanation *e,
-                                      const struct nnhal_plan_device *device, uint8_t verdict);
+/* What a device said of operations, ascending, and why it does not compute them. */
+struct said {
+    uint8_t verdict;
+    const char *why; /* not yet plain; "": there is no sentence */
+    struct operations list;
+};
+
+/* explanation_said() - all that a device said. Returns: how much, with *ret_said in the order of the
+ * first operation of each, for explanation_said_free(). */
+uint32_t explanation_said(const struct explanation *e, const struct nnhal_plan_device *device,
+                          struct said **ret_said);
+void explanation_said_free(struct said *said, uint32_t n);
 
 /* explanation_cost() - what a part takes. Returns: false if nothing was measured. */
 bool explanation_cost(const struct explanation *e, uint32_t part, struct nnhal_part_cost *ret_cost);

@@ -81,12 +81,12 @@ struct nn_pace_part {
     size_t begin, end;
 };
 
-/* nn_pace_next_part() - the part behind part of a loop of n rounds that cost so much each.
+/* nn_pace_next_part() - the part behind part of a loop of n rounds that cost so much each, at least 1.
  * Returns: false at the end, or to leave the loop. */
 static inline bool nn_pace_next_part(struct nn_pace *pace, size_t n, size_t cost_ns,
                                      struct nn_pace_part *part)
 {
-    const size_t n_most = 4096;
+    const size_t n_fit = NN_PACE_NS / cost_ns + 1, n_most = n_fit < 4096 ? n_fit : 4096;
 
     part->begin = part->end;
     part->end += n - part->begin < n_most ? n - part->begin : n_most;

@@ -5,6 +5,7 @@
 #include "drivers/cpu/kernels/common/vector-f32.h"
 #include "drivers/cpu/kernels/gemm/transpose.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -45,13 +46,13 @@ bool nn_gemm_f32_simd_bytes(size_t n_columns, size_t k, size_t *ret_bytes)
 /* n columns of a panel, one behind the other in the model: as many as are whole words with vectors.
  * Returns: how many k are packed. */
 static size_t panel_transpose(const struct nn_gemm_f32_source *source, const float *from, float *to,
-                              size_t n, size_t width)
+                              size_t n, size_t width, struct nn_pace *pace)
 {
     size_t k = 0;
 
     if (source->k_step != 1 || n % NN_TRANSPOSE_WORDS != 0)
         return 0;
-    for (; k + NN_TRANSPOSE_WORDS <= source->n_k; k += NN_TRANSPOSE_WORDS)
+    for (; k + NN_TRANSPOSE_WORDS <= source->n_k && !nn_pace_ends(pace, n); k += NN_TRANSPOSE_WORDS)
         for (size_t c = 0; c < n; c += NN_TRANSPOSE_WORDS) {
             __m256i rows[NN_TRANSPOSE_WORDS];
 
@@ -71,18 +72,19 @@ void nn_gemm_f32_simd_pack(float *block, const struct nn_gemm_f32_source *source
     size_t columns = whole_columns(source->n_columns);
     struct nn_pace pace = nn_pace(stop);
 
-    memcpy(block, source->bias, source->n_columns * sizeof(*block));
+    nn_pace_copy(&pace, block, source->bias, source->n_columns * sizeof(*block));
     for (size_t first = 0, width; first < source->n_columns; first += width) {
         size_t n = nn_min_size(source->n_columns - first,
                                width = panel_vectors(source->n_columns, first) * LANES);
         const float *from = source->weights + first * source->n_step;
         float *to = block + columns + first * source->n_k;
 
-        if (nn_pace_ends(&pace, 1 + n * source->n_k))
-            return;
-        for (size_t k = panel_transpose(source, from, to, n, width); k < source->n_k; k++)
+        for (size_t k = panel_transpose(source, from, to, n, width, &pace); k < source->n_k; k++) {
+            if (nn_pace_ends(&pace, n))
+                return;
             for (size_t c = 0; c < n; c++)
                 to[k * width + c] = from[c * source->n_step + k * source->k_step];
+        }
     }
 }
 
@@ -355,14 +357,72 @@ static void panel_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f3
     }
 }
 
+/* ---- long sums ---- */
+
+/* One row and a panel whose first column is 0. */
+static void row_run(const struct nn_gemm_f32_simd *gemm, const float *weights, const float *row,
+                    float *out)
+{
+    size_t n_vectors = (gemm->n_columns + LANES - 1) / LANES;
+
+    strips_f32[n_vectors - 1][0](gemm, &(struct panel_f32){weights, 0},
+                                 &(struct nn_gemm_f32_tile){row, 0, 1, out});
+}
+
+/* A tile and a panel, a part of the window after the other: what a part gives is the bias of the next,
+ * so that each sum is the same chain as in one go. At the end there is nothing left to multiply. */
+static void long_tile_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tile,
+                          const struct panel_f32 *panel, struct nn_pace *pace)
+{
+    size_t n_columns = panel_vectors(gemm->n_columns, panel->column) * LANES;
+    struct nn_gemm_f32_simd now = {.n_columns = n_columns, .low = -INFINITY, .high = INFINITY};
+    float sums[MAX_TILE_ROWS][MAX_VECTORS * LANES];
+    struct nn_gemm_part part = {0};
+
+    for (size_t r = 0; r < tile->n_rows; r++)
+        memcpy(sums[r], gemm->bias + panel->column, n_columns * sizeof(float));
+    while (nn_gemm_next_part(&gemm->segments, &part)) {
+        if (nn_pace_ends(pace, 1 + tile->n_rows * NN_GEMM_PART))
+            return;
+        now.segments = part.segments;
+        for (size_t r = 0; r < tile->n_rows; r++) {
+            now.bias = sums[r];
+            row_run(&now, panel->weights + part.first * n_columns,
+                    tile->rows + r * tile->stride + part.element, sums[r]);
+        }
+    }
+    now = *gemm;
+    now.segments.n_rows = 0;
+    now.n_columns = nn_min_size(gemm->n_columns - panel->column, n_columns);
+    for (size_t r = 0; r < tile->n_rows; r++) {
+        now.bias = sums[r];
+        row_run(&now, panel->weights, tile->rows, tile->out + r * gemm->n_columns + panel->column);
+    }
+}
+
+static void long_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
+                     size_t n_tiles, size_t first, size_t end, struct nn_stop *stop)
+{
+    size_t k = nn_gemm_segments_count(&gemm->segments);
+    struct nn_pace pace = nn_pace(stop);
+
+    for (size_t n = first; n < end; n += panel_vectors(gemm->n_columns, n) * LANES)
+        for (size_t i = 0; i < n_tiles && !nn_pace_ends(&pace, 1); i++)
+            long_tile_run(gemm, &tiles[i], &(struct panel_f32){gemm->panels + n * k, n}, &pace);
+}
+
 void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
                           size_t n_tiles, size_t first, size_t end, struct nn_stop *stop)
 {
-    const struct nn_gemm_segments *segments = &gemm->segments;
-    size_t k = segments->n_rows * segments->n_taps * segments->n_elements;
-    size_t cost = 1 + n_tiles * MAX_TILE_ROWS * k * PANEL / 16;
+    size_t k = nn_gemm_segments_count(&gemm->segments);
+    size_t n_most = nn_min_size(n_tiles, NN_GEMM_TILES / (k + 1) + 1);
+    size_t cost = 1 + n_most * MAX_TILE_ROWS * k * PANEL / 16;
     struct nn_pace pace = nn_pace(stop);
 
+    if (k > NN_GEMM_LONG) {
+        long_run(gemm, tiles, n_tiles, first, end, stop);
+        return;
+    }
     for (size_t n = first, n_done; n < end && !nn_pace_ends(&pace, cost); n += n_done) {
         struct panel_f32 panel = {gemm->panels + n * k, n};
         bool is_wide = n_tiles == 1 && tiles->n_rows == 1 && end - n >= WIDE * PANEL &&
@@ -372,6 +432,8 @@ void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_g
         if (is_wide)
             wide_run(gemm, tiles, &panel);
         else
-            panel_run(gemm, &panel, tiles, n_tiles);
+            panel_run(gemm, &panel, tiles, n_most);
+        for (size_t i = n_most; i < n_tiles && !nn_pace_ends(&pace, cost); i += n_most)
+            panel_run(gemm, &panel, tiles + i, nn_min_size(n_tiles - i, n_most));
     }
 }

@@ -181,7 +181,7 @@ static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
             nn_conv_block(&job->blocks, &job->image, job->shape, item / job->shares.n, &block);
             n_tiles = block_tiles(job, &block, worker, tiles);
         }
-        nn_gemm_simd_run(&job->gemm, tiles, n_tiles, from, to);
+        nn_gemm_simd_run(&job->gemm, tiles, n_tiles, from, to, job->args->stop);
         nn_epilogue_run(job->args, block.first * job->n_columns + from,
                         (block.end - 1) * job->n_columns + to);
     }

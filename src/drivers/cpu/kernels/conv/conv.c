@@ -30,8 +30,9 @@ void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *mul
     float in = lower->inputs[NN_CONV_INPUT].scale, out = lower->outputs[0].scale;
     bool is_double = lower->as_int8 ||
                      lower->inputs[NN_CONV_INPUT].type != NNHAL_TENSOR_QUANT8_ASYMM;
+    struct nn_pace pace = nn_pace(lower->stop);
 
-    for (size_t c = 0; c < n_channels; c++) {
+    for (size_t c = 0; c < n_channels && !nn_pace_ends(&pace, 40); c++) {
         float scale = c < filter->n_channel_scales ? filter->channel_scales[c] : filter->scale;
 
         multipliers[c] = is_double ? nn_multiplier_make((double)in * (double)scale / (double)out)

@@ -66,7 +66,8 @@ void nn_conv_inside(const struct nn_conv_shape *shape, size_t filter_w, size_t i
 
 /* nn_conv_multipliers() - the output multipliers of all channels: one per scale
  * of a per-channel filter, else the same for all. As in TensorFlow Lite, the
- * product of the scales is made in float for uint8, else in double. */
+ * product of the scales is made in float for uint8, else in double. They are not all there if stop has
+ * an outcome then. */
 void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *multipliers,
                          size_t n_channels);
 
@@ -80,6 +81,16 @@ void nn_conv_nhwc_q8(const struct nn_kernel_args *args, bool is_nchw, int16_t *s
 /* nn_conv_from_nhwc_f32(), _q8() - the staged output [N,H,W,C] to where it belongs. */
 void nn_conv_from_nhwc_f32(const struct nn_kernel_args *args, bool is_nchw, const float *scratch);
 void nn_conv_from_nhwc_q8(const struct nn_kernel_args *args, const uint8_t *scratch);
+
+/* nn_conv_row_is_long() - whether a row of DEPTHWISE_CONV_2D's output in [N,H,W,C] takes some
+ * milliseconds: kernels that look between rows leave it to depthwise-c.c. */
+static inline bool nn_conv_row_is_long(const struct nn_lower *lower)
+{
+    const uint32_t *filter = lower->inputs[NN_CONV_FILTER].dims, *out = lower->outputs[0].dims;
+    uint64_t n_taps = (uint64_t)filter[1] * filter[2], n_elements = (uint64_t)out[2] * out[3];
+
+    return n_taps > UINT64_C(1) << 26 || n_elements * n_taps > UINT64_C(1) << 26;
+}
 
 /* nn_conv_needs_nhwc() - whether float data of this type and layout is staged. */
 static inline bool nn_conv_needs_nhwc(uint32_t type, bool is_nchw)

@@ -57,6 +57,9 @@ static int lower_weights(struct nn_lower *lower, size_t n_columns, size_t k)
     const struct nn_lower_operand *weights = &lower->inputs[NN_DENSE_WEIGHTS];
     const struct nn_lower_operand *output = &lower->outputs[0];
     struct nn_multiplier *multipliers = calloc(n_columns, sizeof(*multipliers));
+    const struct nn_multiplier multiplier = nn_multiplier_of_scales(input->scale, weights->scale,
+                                                                    output->scale);
+    struct nn_pace pace = nn_pace(lower->stop);
     struct nn_gemm_simd_source source = {.weights = weights->value,
                                          .n_step = k,
                                          .k_step = 1,
@@ -80,8 +83,8 @@ static int lower_weights(struct nn_lower *lower, size_t n_columns, size_t k)
         nn_gemm_simd_bytes(n_columns, 1, k,
                            nn_gemm_simd_weight_bytes(source.is_signed, source.weight_zero),
                            &n_bytes)) {
-        for (size_t n = 0; n < n_columns; n++)
-            multipliers[n] = nn_multiplier_of_scales(input->scale, weights->scale, output->scale);
+        for (size_t n = 0; n < n_columns && !nn_pace_ends(&pace, 2); n++)
+            multipliers[n] = multiplier;
         block = nn_lower_weights(lower, n_bytes);
     }
     if (block)
@@ -122,10 +125,11 @@ struct dense_simd_job {
     uint8_t flip;
 };
 
-static void flip_results(uint8_t *out, uint8_t flip, size_t n)
+static void flip_results(uint8_t *out, uint8_t flip, size_t n, struct nn_pace *pace)
 {
-    for (size_t i = 0; flip && i < n; i++)
-        out[i] ^= flip;
+    for (struct nn_pace_part part = {0}; flip && nn_pace_next_part(pace, n, 1, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            out[i] ^= flip;
 }
 
 /* One item is one panel of columns, for all rows. */
@@ -142,25 +146,25 @@ static void dense_columns(void *ctx, size_t begin, size_t end, unsigned worker)
         struct nn_gemm_simd_tile tiles[NN_GEMM_SIMD_TILES];
         size_t stop = nn_min_size(b + ROWS_AT_ONCE, job->n_rows), n_tiles = 0;
 
-        /* 64 products a nanosecond */
-        if (nn_pace_ends(&pace, 1 + (stop - b) * job->stride * (last - first) / 64))
+        if (nn_pace_ends(&pace, stop - b))
             return;
         for (size_t i = b; i < stop; i += NN_GEMM_SIMD_ROWS)
             tiles[n_tiles++] = (struct nn_gemm_simd_tile){job->rows + i * job->stride, job->stride,
                                                           nn_min_size(stop - i, NN_GEMM_SIMD_ROWS),
                                                           out + i * n_columns};
-        nn_gemm_simd_run(&job->gemm, tiles, n_tiles, first, last);
+        nn_gemm_simd_run(&job->gemm, tiles, n_tiles, first, last, job->args->stop);
         for (size_t i = b; i < stop; i++)
-            flip_results(out + i * n_columns + first, job->flip, last - first);
+            flip_results(out + i * n_columns + first, job->flip, last - first, &pace);
     }
 }
 
 /* A row as the products take it. What pads it has weights that count for nothing. */
 static void stage_row(nn_gemm_simd_data *restrict to, const uint8_t *restrict from, uint8_t flip,
-                      int32_t zero, size_t k)
+                      int32_t zero, size_t k, struct nn_pace *pace)
 {
-    for (size_t i = 0; i < k; i++)
-        to[i] = (nn_gemm_simd_data)((from[i] ^ flip) - zero);
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, k, 1, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            to[i] = (nn_gemm_simd_data)((from[i] ^ flip) - zero);
     for (size_t i = k; i < row_stride(k); i++)
         to[i] = 0;
 }
@@ -175,8 +179,9 @@ static const nn_gemm_simd_data *stage_rows(const struct dense_simd_job *job, siz
 
     if (!IS_WIDE && !job->flip && k % GROUP == 0)
         return input->data;
-    for (size_t i = 0; i < job->n_rows && !nn_pace_ends(&pace, 1 + k / 16); i++)
-        stage_row(rows + i * job->stride, (const uint8_t *)input->data + i * k, job->flip, zero, k);
+    for (size_t i = 0; i < job->n_rows && !nn_pace_ends(&pace, 1); i++)
+        stage_row(rows + i * job->stride, (const uint8_t *)input->data + i * k, job->flip, zero, k,
+                  &pace);
     return rows;
 }
 

@@ -48,7 +48,7 @@ static int32_t weight_at(const struct nn_gemm_simd_source *source, size_t i)
 }
 
 /* What is taken from each weight: all of the zero point, or as much as lets it fit. */
-static int32_t find_shift(const struct nn_gemm_simd_source *source)
+static int32_t find_shift(const struct nn_gemm_simd_source *source, struct nn_pace *pace)
 {
     size_t n_weights = source->n_columns * source->n_segments * source->n_elements;
     uint8_t flip = source->is_signed ? 0x80 : 0, least = 0xff, largest = 0;
@@ -56,12 +56,13 @@ static int32_t find_shift(const struct nn_gemm_simd_source *source)
 
     if (sizeof(nn_simd_weight) != 1)
         return source->weight_zero;
-    for (size_t i = 0; i < n_weights; i++) {
-        uint8_t code = source->weights[i] ^ flip;
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n_weights, 1, &part);)
+        for (size_t i = part.begin; i < part.end; i++) {
+            uint8_t code = source->weights[i] ^ flip;
 
-        least = code < least ? code : least;
-        largest = code > largest ? code : largest;
-    }
+            least = code < least ? code : least;
+            largest = code > largest ? code : largest;
+        }
     if (least - offset < INT8_MIN || largest - offset > INT8_MAX)
         return source->is_signed ? 0 : 128;
     return source->weight_zero;
@@ -111,18 +112,19 @@ static void weight_store(const struct column *to, size_t i, int32_t w)
 /* Packs what a segment of column n has from element first on. What pads it equals its zero point: it
  * counts for nothing. */
 static void segment_pack(const struct nn_gemm_simd_source *source, size_t n, size_t segment,
-                         size_t first, struct column to, int32_t shift)
+                         size_t first, struct column to, int32_t shift, struct nn_pace *pace)
 {
     size_t length = whole_groups(source->n_elements);
     size_t from = n * source->n_step + segment * source->n_elements * source->k_step;
 
-    for (size_t i = first; i < length; i++) {
-        int32_t w = source->weight_zero;
+    for (struct nn_pace_part part = {.end = first}; nn_pace_next_part(pace, length, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++) {
+            int32_t w = source->weight_zero;
 
-        if (i < source->n_elements)
-            w = weight_at(source, from + i * source->k_step);
-        weight_store(&to, i, w - shift);
-    }
+            if (i < source->n_elements)
+                w = weight_at(source, from + i * source->k_step);
+            weight_store(&to, i, w - shift);
+        }
 }
 
 /* A group of eight columns, of weights as wide as they are multiplied. */
@@ -140,12 +142,12 @@ static void words_store(const struct column *to, size_t group, __m256i words)
 /* Eight columns, where the weights of each follow each other in the model: groups are words.
  * Returns: the first element that is not packed. */
 static size_t segments_transpose(const struct nn_gemm_simd_source *source, size_t n, size_t segment,
-                                 struct column to, int32_t shift)
+                                 struct column to, int32_t shift, struct nn_pace *pace)
 {
     const uint8_t *from = source->weights + n * source->n_step + segment * source->n_elements;
     size_t i = 0;
 
-    for (; i + BLOCK <= source->n_elements;
+    for (; i + BLOCK <= source->n_elements && !nn_pace_ends(pace, BLOCK);
          i += BLOCK, to.weights += NN_TRANSPOSE_WORDS * to.step) {
         __m256i rows[NN_TRANSPOSE_WORDS];
 
@@ -160,34 +162,38 @@ static size_t segments_transpose(const struct nn_gemm_simd_source *source, size_
 
 /* Packs n_together columns from column n on: one, or eight whose weights follow each other. */
 static void columns_pack(const struct nn_gemm_simd_source *source, uint8_t *panels, size_t n,
-                         size_t n_together, int32_t shift)
+                         size_t n_together, int32_t shift, struct nn_pace *pace)
 {
     size_t length = whole_groups(source->n_elements), k = source->n_segments * length;
     struct column to = column_at(source, panels, k, n);
 
     for (size_t segment = 0; segment < source->n_segments; segment++) {
-        size_t first = n_together > 1 ? segments_transpose(source, n, segment, to, shift) : 0;
+        size_t first = n_together > 1 ? segments_transpose(source, n, segment, to, shift, pace) : 0;
 
+        if (nn_pace_ends(pace, n_together))
+            return;
         for (size_t c = 0; c < n_together; c++)
             segment_pack(
                 source, n + c, segment, first,
                 (struct column){to.weights + c * GROUP * to.weight_bytes, to.step, to.weight_bytes},
-                shift);
+                shift, pace);
         to.weights += length / GROUP * to.step;
     }
 }
 
 /* The bias of column n with what is constant of the zero points; without VNNI data has lost its
  * own. */
-static int32_t column_bias(const struct nn_gemm_simd_source *source, size_t n)
+static int32_t column_bias(const struct nn_gemm_simd_source *source, size_t n, struct nn_pace *pace)
 {
     const uint8_t *from = source->weights + n * source->n_step;
     uint32_t sum = 0;
 
     if (sizeof(nn_simd_weight) != 1)
         return source->bias[n];
-    for (size_t i = 0; i < source->n_segments * source->n_elements; i++, from += source->k_step)
-        sum += (uint32_t)((source->is_signed ? (int8_t)*from : *from) - source->weight_zero);
+    for (struct nn_pace_part part = {0};
+         nn_pace_next_part(pace, source->n_segments * source->n_elements, 1, &part);)
+        for (size_t i = part.begin; i < part.end; i++, from += source->k_step)
+            sum += (uint32_t)((source->is_signed ? (int8_t)*from : *from) - source->weight_zero);
     return (int32_t)((uint32_t)source->bias[n] - (uint32_t)source->input_zero * sum);
 }
 
@@ -196,29 +202,28 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
     size_t columns = whole_columns(source->n_columns);
     struct nn_requantize r = nn_requantize_at((uint8_t *)block + HEAD_BYTES, columns);
     uint8_t *panels = (uint8_t *)block + HEAD_BYTES + columns * NN_REQUANTIZE_BYTES;
-    int32_t shift = find_shift(source), zero = source->weight_zero - shift;
-    size_t cost_ns = source->n_segments * source->n_elements * 2, n_together;
-    bool is_row = source->k_step == 1;
     struct nn_pace pace = nn_pace(source->stop);
+    int32_t shift = find_shift(source, &pace), zero = source->weight_zero - shift;
+    bool is_row = source->k_step == 1;
+    size_t n_together;
 
     r.rounds_once = source->rounds_once;
     memcpy(block, &zero, sizeof(zero));
     for (size_t n = 0; n < source->n_columns; n++) {
         if (!nn_requantize_fits(source->multipliers[n]))
             return false;
-        /* Sums of bytes are read from all weights. */
-        if (nn_pace_ends(&pace, sizeof(nn_simd_weight) == 1 ? cost_ns / 2 : 1))
+        if (nn_pace_ends(&pace, 10))
             return true;
-        nn_requantize_set(&r, n, column_bias(source, n), source->multipliers[n],
+        nn_requantize_set(&r, n, column_bias(source, n, &pace), source->multipliers[n],
                           source->output_zero);
     }
     for (size_t n = source->n_columns; n < columns; n++)
         nn_requantize_pad(&r, n);
     for (size_t n = 0; n < source->n_columns; n += n_together) {
         n_together = is_row && n + NN_TRANSPOSE_WORDS <= source->n_columns ? NN_TRANSPOSE_WORDS : 1;
-        if (nn_pace_ends(&pace, cost_ns * n_together))
+        if (nn_pace_ends(&pace, 10))
             return true;
-        columns_pack(source, panels, n, n_together, shift);
+        columns_pack(source, panels, n, n_together, shift, &pace);
     }
     return true;
 }
@@ -638,18 +643,117 @@ static void panel_run(const struct nn_gemm_simd *gemm, const struct panel *panel
                                                                    corrections[i]);
 }
 
-void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
-                      size_t n_tiles, size_t first, size_t end)
+/* ---- long sums ---- */
+
+/* Adds a part of the window to the sums of a tile's rows; what a packed zero point adds to them, too. */
+NN_INLINE void part_add(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                        const uint8_t *weights, nn_vector_i32 sums[MAX_TILE_ROWS][2],
+                        int32_t *corrections, const struct tile_size size)
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
-    size_t k = segments->n_rows * segments->n_taps * segments->n_elements, n_done;
-    int32_t corrections[NN_GEMM_SIMD_TILES][MAX_TILE_ROWS] = {0};
 
+    for (size_t i = 0; i < tile->n_rows; i++) {
+        const nn_gemm_simd_data *row = tile->rows + i * tile->stride;
+        const uint8_t *at = weights;
+        nn_vector_i32 own[MAX_TILE_ROWS][2];
+
+        memcpy(own, sums[i], sizeof(sums[i]));
+        for (size_t y = 0; y < segments->n_rows; y++)
+            for (size_t x = 0; x < segments->n_taps; x++)
+                at = segment_add(
+                    own,
+                    &(struct segment){row + y * segments->row_step + x * segments->tap_step, 0,
+                                      segments->n_elements, at},
+                    size);
+        memcpy(sums[i], own, sizeof(sums[i]));
+    }
+#ifdef NN_VARIANT_VNNI
+    if (gemm->weight_zero) {
+        int32_t more[MAX_TILE_ROWS];
+
+        find_corrections(gemm, tile, more);
+        for (size_t i = 0; i < tile->n_rows; i++)
+            corrections[i] = (int32_t)((uint32_t)corrections[i] + (uint32_t)more[i]);
+    }
+#else
+    (void)corrections;
+#endif
+}
+
+/* A tile and a panel, row by row and a part of the window after the other. */
+NN_INLINE void long_tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                             const struct panel *panel, struct nn_pace *pace,
+                             const struct tile_size size)
+{
+    nn_vector_i32 sums[MAX_TILE_ROWS][2];
+    int32_t corrections[MAX_TILE_ROWS] = {0};
+    struct nn_gemm_part part = {0};
+
+    for (size_t i = 0; i < tile->n_rows; i++)
+        memcpy(sums[i], gemm->requantize.bias + panel->column,
+               size.n_vectors * LANES * sizeof(int32_t));
+    while (nn_gemm_next_part(&gemm->segments, &part)) {
+        struct nn_gemm_simd now = *gemm;
+        struct nn_gemm_simd_tile from = *tile;
+
+        if (nn_pace_ends(pace, 1 + tile->n_rows * NN_GEMM_PART))
+            return;
+        now.segments = part.segments;
+        from.rows += part.element;
+        part_add(&now, &from,
+                 panel->weights + part.first * size.n_vectors * LANES * size.weight_bytes, sums,
+                 corrections, size);
+    }
+    for (size_t i = 0; i < tile->n_rows; i++) {
+        struct nn_gemm_simd_tile row = {tile->rows, 0, 1, tile->out + i * gemm->n_columns};
+
+        corrections_take(sums + i, corrections + i, 1, size.n_vectors);
+        tile_store(gemm, &row, panel->column, sums + i, 1, size.n_vectors);
+    }
+}
+
+static void long_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
+                     size_t n_tiles, size_t first, size_t end, struct nn_stop *stop)
+{
+    size_t k = nn_gemm_segments_count(&gemm->segments);
+    struct nn_pace pace = nn_pace(stop);
+
+    for (size_t n = first; n < end; n += PANEL)
+        for (size_t i = 0; i < n_tiles && !nn_pace_ends(&pace, 1); i++) {
+            const struct panel panel = {gemm->panels + n * k * gemm->weight_bytes, n};
+            bool is_wide = gemm->n_columns - n > LANES;
+
+            if (gemm->weight_bytes == 1 && is_wide)
+                long_tile_run(gemm, &some[i], &panel, &pace, (struct tile_size){1, 2, 1});
+            else if (gemm->weight_bytes == 1)
+                long_tile_run(gemm, &some[i], &panel, &pace, (struct tile_size){1, 1, 1});
+#ifndef NN_VARIANT_VNNI
+            else if (is_wide)
+                long_tile_run(gemm, &some[i], &panel, &pace, (struct tile_size){1, 2, 2});
+            else
+                long_tile_run(gemm, &some[i], &panel, &pace, (struct tile_size){1, 1, 2});
+#endif
+        }
+}
+
+void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
+                      size_t n_tiles, size_t first, size_t end, struct nn_stop *stop)
+{
+    size_t k = nn_gemm_segments_count(&gemm->segments), n_done;
+    size_t n_most = nn_min_size(n_tiles, NN_GEMM_TILES / (k + 1) + 1);
+    size_t cost = 1 + n_most * MAX_TILE_ROWS * k * PANEL / 64;
+    int32_t corrections[NN_GEMM_SIMD_TILES][MAX_TILE_ROWS] = {0};
+    struct nn_pace pace = nn_pace(stop);
+
+    if (k > NN_GEMM_LONG) {
+        long_run(gemm, some, n_tiles, first, end, stop);
+        return;
+    }
 #ifdef NN_VARIANT_VNNI
     for (size_t i = 0; gemm->weight_zero && i < n_tiles; i++)
         find_corrections(gemm, &some[i], corrections[i]);
 #endif
-    for (size_t n = first; n < end; n += n_done) {
+    for (size_t n = first; n < end && !nn_pace_ends(&pace, cost); n += n_done) {
         struct panel panel = {gemm->panels + n * k * gemm->weight_bytes, n};
 
         n_done = wide_columns(gemm, some, n_tiles, n, end);
@@ -657,8 +761,10 @@ void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd
             (gemm->weight_bytes == 1 ? narrow_wide_run : broad_wide_run)(gemm, some, &panel,
                                                                          corrections[0][0]);
         } else {
-            panel_run(gemm, &panel, some, n_tiles, corrections);
+            panel_run(gemm, &panel, some, n_most, corrections);
             n_done = PANEL;
         }
+        for (size_t i = n_most; i < n_tiles && !nn_pace_ends(&pace, cost); i += n_most)
+            panel_run(gemm, &panel, some + i, nn_min_size(n_tiles - i, n_most), corrections + i);
     }
 }

@@ -21,6 +21,7 @@
 #ifndef NN_DRIVERS_CPU_KERNELS_GEMM_GEMM_SIMD_H
 #define NN_DRIVERS_CPU_KERNELS_GEMM_GEMM_SIMD_H
 
+#include "base/stop.h"
 #include "drivers/cpu/kernels/common/requantize.h"
 #include "drivers/cpu/kernels/gemm/segments.h"
 
@@ -95,8 +96,8 @@ struct nn_gemm_simd_tile {
 
 /* nn_gemm_simd_run() - columns [first, end) of n_tiles tiles, at most NN_GEMM_SIMD_TILES: a panel of
  * weights serves one tile after the other. first and end are multiples of NN_GEMM_SIMD_COLUMNS, or
- * end is the last column. */
+ * end is the last column. Ends early if stop has an outcome. */
 void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tiles,
-                      size_t n_tiles, size_t first, size_t end);
+                      size_t n_tiles, size_t first, size_t end, struct nn_stop *stop);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 22 };
+enum { MAX_BYTES = 1 << 25 };
 
 /* Fuzz targets and tools use this file too: it knows no test framework. */
 static void must(bool holds, const char *what)

@@ -15,11 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 1 << 17, MAX_CHANNELS = 144 };
+enum { MAX = 5 << 20, MAX_CHANNELS = 144 };
 
 /* One random convolution; sizes are chosen so that buffers of MAX elements do. */
 struct problem {
     bool is_depthwise, is_nchw, is_constant, is_signed, is_per_channel, is_float;
+    bool is_long; /* sums of so many products that a bound says little */
     int32_t n, h, w, ci, co, fh, fw, multiplier;
     int32_t pad[4]; /* left, right, top, bottom */
     int32_t stride_w, stride_h, dilation_w, dilation_h;
@@ -132,12 +133,14 @@ static int32_t quantized(const uint8_t *bytes, size_t i, bool is_signed)
 /* Calls each product of one output: its input and filter elements. */
 struct sum {
     double real;
+    float fused, plain; /* what one chain of products in order makes */
     int32_t exact;
 };
 
 static struct sum sum_of(const struct problem *p, int32_t n, int32_t oy, int32_t ox, int32_t oc)
 {
-    struct sum sum = {p->is_float ? bias.f32[oc] : 0, p->is_float ? 0 : bias.i32[oc]};
+    float first_f32 = p->is_float ? bias.f32[oc] : 0;
+    struct sum sum = {first_f32, first_f32, first_f32, p->is_float ? 0 : bias.i32[oc]};
     int32_t first = p->is_depthwise ? oc / p->multiplier : 0;
     int32_t end = p->is_depthwise ? first + 1 : p->ci;
 
@@ -150,9 +153,11 @@ static struct sum sum_of(const struct problem *p, int32_t n, int32_t oy, int32_t
                 size_t i = data_index(p, p->h, p->w, p->ci, n, y, x, k);
                 size_t f = filter_index(p, oc, ty, tx, k);
 
-                if (p->is_float)
+                if (p->is_float) {
                     sum.real += (double)input.f32[i] * filter.f32[f];
-                else
+                    sum.fused = fmaf(input.f32[i], filter.f32[f], sum.fused);
+                    sum.plain += input.f32[i] * filter.f32[f];
+                } else
                     sum.exact += (quantized(input.q8, i, p->is_signed) - p->zero_in) *
                                  (quantized(filter.q8, f, p->is_signed || p->is_per_channel) -
                                   p->zero_filter);
@@ -170,6 +175,10 @@ static void check_one(const struct problem *p, int32_t n, int32_t oy, int32_t ox
     int32_t low = p->is_signed ? -128 : 0, want;
     double product;
 
+    if (p->is_long && p->is_float) {
+        ck_assert(output[0].f32[at] == sum.fused || output[0].f32[at] == sum.plain);
+        return;
+    }
     if (p->is_float) {
         ck_assert_double_le(fabs(output[0].f32[at] - sum.real), 1e-4);
         return;
@@ -192,7 +201,10 @@ static void check_all(const struct problem *p)
 
 static void fill(const struct problem *p, uint32_t *seed)
 {
-    for (int i = 0; i < MAX; i++) {
+    int n_in = p->n * p->h * p->w * p->ci, n_filter = p->co * p->fh * p->fw * p->ci;
+
+    ck_assert_int_le(n_in > n_filter ? n_in : n_filter, MAX);
+    for (int i = 0; i < (n_in > n_filter ? n_in : n_filter); i++) {
         if (p->is_float) {
             input.f32[i] = builder_random_float(seed, -1, 1);
             filter.f32[i] = builder_random_float(seed, -1, 1);
@@ -386,6 +398,48 @@ TEST(threads_do_not_change_bits)
 }
 TEST_END
 
+static void try_long(struct problem p, uint32_t seed)
+{
+    static const char *const sets[] = {"c", "avx2", "avx512", "vnni"};
+
+    fill(&p, &seed);
+    for (size_t k = 0; k < NN_N_ELEMENTS(sets); k++) {
+        run_with(&p, sets[k], 1 + (unsigned)k % 2, &output[0]);
+        check_all(&p);
+    }
+}
+
+/* Sums that are made in parts: of rows of the filter, of taps of a row, of elements of a tap. */
+TEST(long_sums_are_those_of_one_chain)
+{
+    static const struct problem problems[] = {
+        {.h = 301, .w = 460, .ci = 1, .co = 3, .fh = 300, .fw = 460, .oh = 2, .ow = 1},
+        {.h = 2, .w = 140000, .ci = 1, .co = 3, .fh = 2, .fw = 70000, .oh = 1, .ow = 2},
+        {.h = 1, .w = 2, .ci = 140001, .co = 35, .fh = 1, .fw = 1, .oh = 1, .ow = 2},
+        {.h = 1, .w = 14, .ci = 140001, .co = 3, .fh = 1, .fw = 1, .oh = 1, .ow = 14},
+    };
+
+    unsetenv("NNHAL_CPU_EXACT");
+    for (uint32_t i = 0; i < 6 * NN_N_ELEMENTS(problems); i++) {
+        struct problem p = problems[i / 6];
+
+        p.is_long = true;
+        p.n = p.stride_h = p.stride_w = p.dilation_h = p.multiplier = 1;
+        p.dilation_w = p.fw == 70000 ? 2 : 1;
+        p.is_constant = i % 2 == 0;
+        p.is_float = i % 6 < 2;
+        p.is_signed = i % 6 >= 4;
+        p.scale_in = 0.02f;
+        p.scale_filter = 0.05f;
+        p.scale_out = 2000.0f;
+        p.zero_in = p.is_signed ? -3 : 130;
+        p.zero_filter = p.is_signed ? 0 : 120;
+        p.zero_out = p.is_signed ? 0 : 128;
+        try_long(p, i + 1);
+    }
+}
+TEST_END
+
 CHECK_MAIN("conv", conv_float_is_close_to_double, conv_quantized_is_exact,
            depthwise_float_is_close_to_double, depthwise_quantized_is_exact,
-           threads_do_not_change_bits)
+           threads_do_not_change_bits, long_sums_are_those_of_one_chain)

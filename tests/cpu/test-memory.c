@@ -12,6 +12,7 @@
 enum {
     SIDE = 23000,        /* a tensor of this side has 2 GB */
     WIDTH = 768,         /* weights of this width have 2.25 MiB */
+    N_WEIGHTS = 1 << 20, /* of a column */
     UNPAID_BYTES = 4096, /* a struct, a list: what no request is made for */
 };
 
@@ -107,6 +108,57 @@ TEST(a_broadcast_is_refused_before_its_result_is_allocated)
                           NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
     ck_assert_uint_lt(fail_alloc_largest(), 64 * MIB);
     release(&b, prepared);
+}
+TEST_END
+
+/* The most that an execution takes whose operation has one column of N_WEIGHTS weights, no constants. */
+static uint64_t take_column(uint32_t operation, uint32_t type, uint32_t rank, const uint32_t *dims)
+{
+    static uint8_t data[N_WEIGHTS * sizeof(float)];
+    bool is_float = type == NNHAL_TENSOR_FLOAT32;
+    const uint32_t one = 1, ones[] = {1, 1, 1, 1};
+    const float scale = is_float ? 0 : 0.5f;
+    uint32_t o[10], n = 3, out;
+    struct builder_run run;
+    void *prepared = NULL;
+    struct builder b;
+
+    begin(&b, 1024 * MIB, 0);
+    o[0] = builder_input(&b, 0, type, rank, dims, scale, 0);
+    o[1] = builder_input(&b, 0, type, rank, dims, scale, 0);
+    o[2] = builder_input(&b, 0, is_float ? type : NNHAL_TENSOR_INT32, 1, &one, scale * scale, 0);
+    for (int i = 0; rank == 4 && i < 6; i++)
+        o[n++] = builder_i32(&b, 0, i < 4 ? 0 : 1); /* paddings, strides */
+    o[n++] = builder_i32(&b, 0, NNHAL_FUSED_NONE);
+    out = builder_output(&b, 0, type, rank, ones, is_float ? 0 : 9.0f, 0);
+    builder_operation(&b, 0, operation, n, o, 1, &out);
+    ck_assert_msg(prepare(&b, NULL, false, &prepared) == NNHAL_NONE, "%s", b.why);
+    builder_run_init(&run, &b);
+    builder_run_input(&run, 0, data, N_WEIGHTS * (is_float ? sizeof(float) : 1));
+    builder_run_input(&run, 1, data, N_WEIGHTS * (is_float ? sizeof(float) : 1));
+    builder_run_input(&run, 2, data, sizeof(float));
+    builder_run_output(&run, 0, data, sizeof(float));
+    ck_assert_uint_eq(b.driver->execute(prepared, &run.execution), NNHAL_NONE);
+    release(&b, prepared);
+    return books.most;
+}
+
+/* Packed weights are floats or of 16 bits, as rows are: no column is packed that is not there, no row
+ * is gathered that is not there. */
+TEST(one_column_is_packed_alone)
+{
+    const uint32_t row[] = {1, N_WEIGHTS}, window[] = {1, 1024, N_WEIGHTS / 1024, 1};
+    const uint64_t floats = N_WEIGHTS * sizeof(float), words = N_WEIGHTS * sizeof(int16_t);
+
+    ck_assert_uint_lt(take_column(NNHAL_OP_FULLY_CONNECTED, NNHAL_TENSOR_FLOAT32, 2, row),
+                      floats + MIB);
+    ck_assert_uint_lt(take_column(NNHAL_OP_FULLY_CONNECTED, NNHAL_TENSOR_QUANT8_ASYMM, 2, row),
+                      2 * words + MIB);
+    /* Each of two threads has a window. */
+    ck_assert_uint_lt(take_column(NNHAL_OP_CONV_2D, NNHAL_TENSOR_FLOAT32, 4, window),
+                      3 * floats + MIB);
+    ck_assert_uint_lt(take_column(NNHAL_OP_CONV_2D, NNHAL_TENSOR_QUANT8_ASYMM, 4, window),
+                      4 * words + MIB);
 }
 TEST_END
 
@@ -245,7 +297,8 @@ TEST(each_request_in_turn_is_refused)
 }
 TEST_END
 
-CHECK_MAIN("cpu-memory", a_broadcast_is_refused_before_its_result_is_allocated,
+CHECK_MAIN("cpu-memory", one_column_is_packed_alone,
+           a_broadcast_is_refused_before_its_result_is_allocated,
            weights_are_refused_before_they_are_packed,
            a_table_that_is_read_in_place_needs_no_memory, without_memory_nothing_is_allocated,
            each_request_in_turn_is_refused)

@@ -97,12 +97,14 @@ static bool find_pieces_q8(bool is_nchw, const uint32_t *in, const uint32_t *fil
            nn_gemm_bytes_q8(filter[0], ret->k, &ret->weights);
 }
 
-/* How many rows a block has, as many as fit, in whole tiles. */
-static uint32_t choose_block(size_t row_bytes, size_t tile)
+/* How many rows a block has, of n_positions: as many as fit, in whole tiles. */
+static uint32_t choose_block(size_t row_bytes, size_t tile, size_t n_positions)
 {
     size_t n = BLOCK_BYTES / (row_bytes ? row_bytes : 1) / tile * tile;
 
-    return (uint32_t)(n < tile ? tile : n > MAX_BLOCK ? MAX_BLOCK : n);
+    n = n < tile ? tile : n > MAX_BLOCK ? MAX_BLOCK : n;
+    n = n > n_positions ? n_positions : n;
+    return (uint32_t)(n ? n : 1);
 }
 
 /* ---- positions and windows ---- */
@@ -159,28 +161,28 @@ static size_t direct_index(const struct conv_job *job, size_t position)
 
 /* One row of the filter: copies taps [first, end) and clears the others. */
 static uint8_t *gather_taps(const struct conv_job *job, uint8_t *to, const uint8_t *cells,
-                            int64_t x, size_t cell_bytes)
+                            int64_t x, size_t cell_bytes, struct nn_pace *pace)
 {
     int64_t dilation = job->params->shape.dilation_w;
     size_t first, end;
 
     nn_conv_taps(x, dilation, job->filter_w, job->in.w, &first, &end);
-    memset(to, 0, first * cell_bytes);
+    nn_pace_fill(pace, to, 0, first * cell_bytes);
     if (dilation == 1 && end > first) {
-        memcpy(to + first * cell_bytes, cells + (size_t)(x + (int64_t)first) * cell_bytes,
-               (end - first) * cell_bytes);
+        nn_pace_copy(pace, to + first * cell_bytes,
+                     cells + (size_t)(x + (int64_t)first) * cell_bytes, (end - first) * cell_bytes);
     } else {
-        for (size_t t = first; t < end; t++)
-            memcpy(to + t * cell_bytes, cells + (size_t)(x + (int64_t)t * dilation) * cell_bytes,
-                   cell_bytes);
+        for (size_t t = first; t < end && !nn_pace_ends(pace, 5); t++)
+            nn_pace_copy(pace, to + t * cell_bytes,
+                         cells + (size_t)(x + (int64_t)t * dilation) * cell_bytes, cell_bytes);
     }
-    memset(to + end * cell_bytes, 0, (job->filter_w - end) * cell_bytes);
+    nn_pace_fill(pace, to + end * cell_bytes, 0, (job->filter_w - end) * cell_bytes);
     return to + job->filter_w * cell_bytes;
 }
 
 /* The window of one position, as a row. */
 static void gather_window(const struct conv_job *job, size_t position, void *row,
-                          size_t element_bytes)
+                          size_t element_bytes, struct nn_pace *pace)
 {
     size_t cell_bytes = job->in.c * element_bytes, n, first, end;
     uint8_t *to = row;
@@ -188,16 +190,16 @@ static void gather_window(const struct conv_job *job, size_t position, void *row
 
     window_start(job, position, &n, &y, &x);
     nn_conv_taps(y, job->params->shape.dilation_h, job->filter_h, job->in.h, &first, &end);
-    for (size_t t = 0; t < job->filter_h; t++) {
+    for (size_t t = 0; t < job->filter_h && !nn_pace_ends(pace, 10); t++) {
         if (t < first || t >= end) {
-            memset(to, 0, job->filter_w * cell_bytes);
+            nn_pace_fill(pace, to, 0, job->filter_w * cell_bytes);
             to += job->filter_w * cell_bytes;
         } else {
             size_t in_y = (size_t)(y + (int64_t)t * job->params->shape.dilation_h);
             const uint8_t *cells = (const uint8_t *)job->input +
                                    (n * job->in.h + in_y) * job->in.w * cell_bytes;
 
-            to = gather_taps(job, to, cells, x, cell_bytes);
+            to = gather_taps(job, to, cells, x, cell_bytes, pace);
         }
     }
 }
@@ -217,7 +219,7 @@ static void block_f32(const struct conv_job *job, size_t first, size_t n, unsign
         if (job->is_direct) {
             rows[i] = (const float *)job->input + direct_index(job, first + i);
         } else {
-            gather_window(job, first + i, gathered + i * job->f32.k, sizeof(float));
+            gather_window(job, first + i, gathered + i * job->f32.k, sizeof(float), &pace);
             rows[i] = gathered + i * job->f32.k;
         }
     }
@@ -244,7 +246,7 @@ static void block_q8(const struct conv_job *job, size_t first, size_t n, unsigne
         if (job->is_direct) {
             rows[i] = (const int16_t *)job->input + direct_index(job, first + i);
         } else {
-            gather_window(job, first + i, gathered + i * stride, sizeof(int16_t));
+            gather_window(job, first + i, gathered + i * stride, sizeof(int16_t), &pace);
             rows[i] = gathered + i * stride;
         }
     }
@@ -309,7 +311,8 @@ static int lower_float(struct nn_lower *lower)
     if (!find_pieces_f32(input->type, params->shape.is_nchw, input->dims, filter->dims,
                          lower->outputs[0].dims, &pieces))
         return -ENOMEM;
-    params->block = choose_block(pieces.k * sizeof(float), NN_GEMM_ROWS_F32);
+    params->block = choose_block(pieces.k * sizeof(float), NN_GEMM_ROWS_F32,
+                                 nn_lower_count(&lower->outputs[0]) / filter->dims[0]);
     params->is_packed = is_constant(lower);
     if (!params->is_packed)
         return 0;
@@ -347,8 +350,11 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
                          args->outputs[0].dims, &pieces))
         return -ENOMEM;
     job_init(&job, args);
-    job.f32 = (struct nn_gemm_f32){
-        .n_cols = filter->dims[0], .k = pieces.k, .low = params->low_f32, .high = params->high_f32};
+    job.f32 = (struct nn_gemm_f32){.n_cols = filter->dims[0],
+                                   .k = pieces.k,
+                                   .low = params->low_f32,
+                                   .high = params->high_f32,
+                                   .stop = args->stop};
     nn_gemm_use_f32(&job.f32, weights_f32(args, &pieces));
     job.input = nn_conv_nhwc_f32(args, params->shape.is_nchw, (float *)(void *)args->scratch);
     job.is_output_staged = is_staged;
@@ -389,7 +395,8 @@ static int lower_q8(struct nn_lower *lower)
         return nn_lower_refuse(lower, "not a fused activation");
     if (!find_pieces_q8(params->shape.is_nchw, input->dims, filter->dims, output->dims, &pieces))
         return -ENOMEM;
-    params->block = choose_block(nn_gemm_k_q8(pieces.k) * sizeof(int16_t), NN_GEMM_ROWS_Q8);
+    params->block = choose_block(nn_gemm_k_q8(pieces.k) * sizeof(int16_t), NN_GEMM_ROWS_Q8,
+                                 nn_lower_count(output) / filter->dims[0]);
     params->is_packed = is_constant(lower);
     block = nn_lower_weights(lower, n_multipliers + (params->is_packed ? pieces.weights : 0));
     if (!block)
@@ -434,7 +441,8 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
         .multiplier_step = 1,
         .out_zero_point = args->outputs[0].zero_point,
         .low = params->low_q8,
-        .high = params->high_q8};
+        .high = params->high_q8,
+        .stop = args->stop};
     nn_gemm_use_q8(&job.q8, weights_q8(args, &pieces));
     nn_conv_nhwc_q8(args, params->shape.is_nchw, (int16_t *)(void *)args->scratch);
     job.input = args->scratch;

@@ -8,6 +8,9 @@
 
 /* ---- staging ---- */
 
+/* An element that lies elsewhere than the one before, roughly. */
+enum { CELL_NS = 2 };
+
 struct stage_job {
     const struct nn_tensor *tensor;
     struct nn_conv_sizes sizes;
@@ -21,6 +24,14 @@ static float load_float(const struct nn_tensor *tensor, size_t i)
     if (tensor->type == NNHAL_TENSOR_FLOAT16)
         return nn_f16_to_f32(((const uint16_t *)tensor->data)[i]);
     return ((const float *)tensor->data)[i];
+}
+
+static void store_float(const struct nn_tensor *tensor, size_t i, float value)
+{
+    if (tensor->type == NNHAL_TENSOR_FLOAT16)
+        ((uint16_t *)tensor->data)[i] = nn_f32_to_f16(value);
+    else
+        ((float *)tensor->data)[i] = value;
 }
 
 /* Where element (n, y, x, c) lies in the tensor; row is n * h + y. */
@@ -38,30 +49,28 @@ static void stage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct stage_job *job = ctx;
     float *out = (float *)job->staged + begin * job->sizes.w * job->sizes.c;
+    struct nn_pace pace = nn_pace(job->stop);
 
     for (size_t row = begin; row < end; row++)
-        for (size_t x = 0; x < job->sizes.w; x++)
-            for (size_t c = 0; c < job->sizes.c; c++)
-                *out++ = load_float(job->tensor, source_index(job, row, x, c));
+        for (size_t x = 0; x < job->sizes.w && !nn_pace_ends(&pace, 1); x++)
+            for (struct nn_pace_part part = {0};
+                 nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
+                for (size_t c = part.begin; c < part.end; c++)
+                    *out++ = load_float(job->tensor, source_index(job, row, x, c));
 }
 
 static void unstage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct stage_job *job = ctx;
     const float *in = (const float *)job->staged + begin * job->sizes.w * job->sizes.c;
+    struct nn_pace pace = nn_pace(job->stop);
 
-    for (size_t row = begin; row < end; row++) {
-        for (size_t x = 0; x < job->sizes.w; x++) {
-            for (size_t c = 0; c < job->sizes.c; c++, in++) {
-                size_t at = source_index(job, row, x, c);
-
-                if (job->tensor->type == NNHAL_TENSOR_FLOAT16)
-                    ((uint16_t *)job->tensor->data)[at] = nn_f32_to_f16(*in);
-                else
-                    ((float *)job->tensor->data)[at] = *in;
-            }
-        }
-    }
+    for (size_t row = begin; row < end; row++)
+        for (size_t x = 0; x < job->sizes.w && !nn_pace_ends(&pace, 1); x++)
+            for (struct nn_pace_part part = {0};
+                 nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
+                for (size_t c = part.begin; c < part.end; c++)
+                    store_float(job->tensor, source_index(job, row, x, c), *in++);
 }
 
 static void stage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -79,22 +88,28 @@ static void stage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
         return;
     }
     for (size_t row = begin; row < end; row++)
-        for (size_t x = 0; x < job->sizes.w; x++)
-            for (size_t c = 0; c < job->sizes.c; c++)
-                nn_gemm_widen_q8(out++,
-                                 (const uint8_t *)tensor->data + source_index(job, row, x, c),
-                                 is_signed, tensor->zero_point, 1, &pace);
+        for (size_t x = 0; x < job->sizes.w && !nn_pace_ends(&pace, 1); x++)
+            for (struct nn_pace_part part = {0};
+                 nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
+                for (size_t c = part.begin; c < part.end; c++) {
+                    uint8_t code = ((const uint8_t *)tensor->data)[source_index(job, row, x, c)];
+
+                    *out++ = (int16_t)((is_signed ? (int8_t)code : code) - tensor->zero_point);
+                }
 }
 
 static void unstage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct stage_job *job = ctx;
     const uint8_t *in = (const uint8_t *)job->staged + begin * job->sizes.w * job->sizes.c;
+    struct nn_pace pace = nn_pace(job->stop);
 
     for (size_t row = begin; row < end; row++)
-        for (size_t x = 0; x < job->sizes.w; x++)
-            for (size_t c = 0; c < job->sizes.c; c++)
-                ((uint8_t *)job->tensor->data)[source_index(job, row, x, c)] = *in++;
+        for (size_t x = 0; x < job->sizes.w && !nn_pace_ends(&pace, 1); x++)
+            for (struct nn_pace_part part = {0};
+                 nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
+                for (size_t c = part.begin; c < part.end; c++)
+                    ((uint8_t *)job->tensor->data)[source_index(job, row, x, c)] = *in++;
 }
 
 static void copy_staged(const struct nn_kernel_args *args, const struct nn_tensor *tensor,

@@ -10,6 +10,7 @@
 #include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
 #include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "model/operands.h"
 
 #include <errno.h>
@@ -32,16 +33,22 @@ static bool is_constant(const struct nn_lower *lower)
     return lower->inputs[NN_DENSE_WEIGHTS].value && lower->inputs[NN_DENSE_BIAS].value;
 }
 
+/* How many float16 rows are widened at a time. */
+static size_t wide_rows(size_t n_rows)
+{
+    return nn_min_size(n_rows, NN_GEMM_ROWS_F32);
+}
+
 /* What run() needs: weights that are packed there, and rows that are widened:
  * float16 rows in each worker's scratch with their results, 8-bit rows once for all. */
-static bool scratch_f32(bool is_half, bool is_packed, size_t n_cols, size_t k,
+static bool scratch_f32(bool is_half, bool is_packed, size_t n_rows, size_t n_cols, size_t k,
                         struct nn_kernel_scratch *ret)
 {
     if (!is_packed && !nn_gemm_bytes_f32(n_cols, k, &ret->bytes))
         return false;
     return !is_half ||
            (nn_add_size(n_cols, k, &ret->worker_bytes) &&
-            nn_mul_size(ret->worker_bytes, NN_GEMM_ROWS_F32 * sizeof(float), &ret->worker_bytes));
+            nn_mul_size(ret->worker_bytes, wide_rows(n_rows) * sizeof(float), &ret->worker_bytes));
 }
 
 static bool scratch_q8(bool is_packed, size_t n_rows, size_t n_cols, size_t k, size_t *ret_scratch)
@@ -109,6 +116,19 @@ static void columns_f32(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
+/* All columns, some at a time. */
+static void run_columns(const struct nn_gemm_f32 *gemm, size_t n_rows, const float *const *rows,
+                        float *const *outs, struct nn_pace *pace)
+{
+    enum { COLUMNS = 64 * NN_GEMM_COLS_F32 };
+
+    for (size_t c = 0; c < gemm->n_cols; c += COLUMNS) {
+        if (nn_pace_ends(pace, 1 + n_rows * gemm->k * COLUMNS / 16))
+            return;
+        nn_gemm_run_f32(gemm, n_rows, rows, outs, c, nn_min_size(gemm->n_cols, c + COLUMNS));
+    }
+}
+
 /* One item is one tile of rows, for all columns. */
 static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
 {
@@ -117,7 +137,8 @@ static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
     uint16_t *out = job->args->outputs[0].data;
     size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
     float *wide = nn_worker_scratch(job->args, worker);
-    float *wide_out = wide + NN_GEMM_ROWS_F32 * k;
+    float *wide_out = wide + wide_rows(job->n_rows) * k;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t b = begin * NN_GEMM_ROWS_F32; b < end * NN_GEMM_ROWS_F32 && b < job->n_rows;
          b += NN_GEMM_ROWS_F32) {
@@ -125,15 +146,17 @@ static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
         const float *rows[NN_GEMM_ROWS_F32];
         float *outs[NN_GEMM_ROWS_F32];
 
-        for (size_t i = 0; i < n * k; i++)
-            wide[i] = nn_f16_to_f32(in[b * k + i]);
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n * k, 1, &part);)
+            for (size_t i = part.begin; i < part.end; i++)
+                wide[i] = nn_f16_to_f32(in[b * k + i]);
         for (size_t r = 0; r < n; r++) {
             rows[r] = wide + r * k;
             outs[r] = wide_out + r * n_cols;
         }
-        nn_gemm_run_f32(&job->gemm, n, rows, outs, 0, n_cols);
-        for (size_t i = 0; i < n * n_cols; i++)
-            out[b * n_cols + i] = nn_f32_to_f16(wide_out[i]);
+        run_columns(&job->gemm, n, rows, outs, &pace);
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n * n_cols, 1, &part);)
+            for (size_t i = part.begin; i < part.end; i++)
+                out[b * n_cols + i] = nn_f32_to_f16(wide_out[i]);
     }
 }
 
@@ -147,7 +170,7 @@ static void prepare_float(struct dense_f32_job *job, const struct nn_kernel_args
 
     *job = (struct dense_f32_job){.args = args, .n_rows = args->outputs[0].dims[0]};
     job->gemm = (struct nn_gemm_f32){
-        .n_cols = n_cols, .k = k, .low = params->low, .high = params->high};
+        .n_cols = n_cols, .k = k, .low = params->low, .high = params->high, .stop = args->stop};
     if (!params->is_packed)
         nn_gemm_pack(block, &from, args->stop);
     nn_gemm_use_f32(&job->gemm,
@@ -252,7 +275,8 @@ static void prepare_q8(struct dense_q8_job *job, const struct nn_kernel_args *ar
                                     .out_zero_point = args->outputs[0].zero_point,
                                     .low = params->low,
                                     .high = params->high,
-                                    .rounds_once = is_signed};
+                                    .rounds_once = is_signed,
+                                    .stop = args->stop};
     for (size_t b = 0; b < job->n_rows && !nn_pace_ends(&pace, 2); b++) {
         nn_gemm_widen_q8(rows + b * stride, (const uint8_t *)input->data + b * k, is_signed,
                          input->zero_point, k, &pace);
@@ -309,7 +333,7 @@ static bool find_fully_connected_scratch(const struct nn_kernel_step *step,
 
     if (is_float(&step->inputs[NN_DENSE_INPUT]))
         return scratch_f32(step->inputs[NN_DENSE_INPUT].type == NNHAL_TENSOR_FLOAT16, is_packed,
-                           n_cols, k, ret);
+                           step->outputs[0].dims[0], n_cols, k, ret);
     return scratch_q8(is_packed, step->outputs[0].dims[0], n_cols, k, &ret->bytes);
 }
 

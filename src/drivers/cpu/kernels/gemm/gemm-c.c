@@ -6,36 +6,35 @@
 #include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/common/vector-f32.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Sums of more products than this could leave int32: |a|, |b| <= 255. */
 enum { MAX_K_OF_EXACT_SUM = 32768 };
 
+/* The bias of whole panels, the weights, and what the last vectors read behind them. */
 bool nn_gemm_bytes_f32(size_t n_cols, size_t k, size_t *ret_bytes)
 {
-    size_t rows, n;
+    size_t n, columns;
 
-    return nn_add_size(n_cols, NN_GEMM_COLS_F32 - 1, &n) && nn_add_size(k, 1, &rows) &&
-           nn_mul_size(nn_gemm_columns(n_cols, NN_GEMM_COLS_F32), rows, &n) &&
+    return nn_align_up(n_cols, NN_GEMM_COLS_F32, &columns) && nn_mul_size(n_cols, k, &n) &&
+           nn_add_size(n, columns, &n) && nn_add_size(n, NN_GEMM_COLS_F32, &n) &&
            nn_mul_size(n, sizeof(float), ret_bytes);
 }
 
-/* Where weight [n][k] lies in the panels. */
-static size_t panel_index(size_t n, size_t k, size_t n_k)
+/* The columns of the panel in which column n is. */
+static size_t panel_width(size_t n_cols, size_t n)
 {
-    return (n / NN_GEMM_COLS_F32 * n_k + k) * NN_GEMM_COLS_F32 + n % NN_GEMM_COLS_F32;
+    return nn_min_size(n_cols - n / NN_GEMM_COLS_F32 * NN_GEMM_COLS_F32, NN_GEMM_COLS_F32);
 }
 
-/* Padding columns are zero: they are computed with the others and not written out. */
-static void clear_rest(float *block, size_t n_cols, size_t k, struct nn_pace *pace)
+/* What is computed with the last columns and not written out. */
+static void clear_rest(float *block, size_t n_cols, size_t k)
 {
     size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_F32);
-    size_t first = columns - NN_GEMM_COLS_F32;
 
-    if (columns == n_cols)
-        return;
-    memset(block + first, 0, NN_GEMM_COLS_F32 * sizeof(float));
-    nn_pace_fill(pace, block + columns + first * k, 0, NN_GEMM_COLS_F32 * k * sizeof(float));
+    memset(block + n_cols, 0, (columns - n_cols) * sizeof(float));
+    memset(block + columns + n_cols * k, 0, NN_GEMM_COLS_F32 * sizeof(float));
 }
 
 static void pack_float(float *block, const struct nn_gemm_weights *from, struct nn_stop *stop)
@@ -47,14 +46,16 @@ static void pack_float(float *block, const struct nn_gemm_weights *from, struct 
     float *panels = block + columns;
     struct nn_pace pace = nn_pace(stop);
 
-    clear_rest(block, from->n_cols, k, &pace);
-    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 2); n++) {
+    clear_rest(block, from->n_cols, k);
+    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 5); n++) {
+        size_t step = panel_width(from->n_cols, n), place = n % NN_GEMM_COLS_F32;
+        float *panel = panels + (n - place) * k + place;
+
         block[n] = is_half ? nn_f16_to_f32(((const uint16_t *)from->bias)[n])
                            : ((const float *)from->bias)[n];
         for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, k, 4, &part);)
             for (size_t i = part.begin; i < part.end; i++)
-                panels[panel_index(n, i, k)] = is_half ? nn_f16_to_f32(halves[n * k + i])
-                                                       : floats[n * k + i];
+                panel[i * step] = is_half ? nn_f16_to_f32(halves[n * k + i]) : floats[n * k + i];
     }
 }
 
@@ -72,9 +73,10 @@ struct rows_f32 {
 };
 
 /* n_rows rows and one or two vectors of columns: the sums stay in registers. n_rows and n_vectors
- * are constant where this is called; width is how many columns are written. */
+ * are constant where this is called, and step, from one k to the next, too, where the panel is whole;
+ * width is how many columns are written. */
 NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const struct rows_f32 *at, size_t width,
-                        const size_t n_rows, const size_t n_vectors)
+                        const size_t n_rows, const size_t n_vectors, const size_t step)
 {
     size_t column = at->column;
     const float *const *rows = at->rows;
@@ -90,7 +92,7 @@ NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const struct rows_f32 *a
         for (size_t v = 0; v < n_vectors; v++)
             sum[r][v] = nn_load_f32(gemm->bias + column + v * NN_LANES_F32);
     }
-    for (size_t i = 0; i < gemm->k; i++, panel += NN_GEMM_COLS_F32) {
+    for (size_t i = 0; i < gemm->k; i++, panel += step) {
         nn_vector_f32 weights[2];
 
 #pragma GCC unroll 2
@@ -123,40 +125,63 @@ NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const struct rows_f32 *a
 typedef void (*tile_f32_fn)(const struct nn_gemm_f32 *gemm, const struct rows_f32 *at,
                             size_t width);
 
-#define TILE_F32(n, vectors) NN_VARIANT_SYMBOL(tile_f32_##n##x##vectors)
-#define TILES_F32(n, vectors)                                                                      \
-    static void TILE_F32(n, vectors)(const struct nn_gemm_f32 *gemm, const struct rows_f32 *at,    \
-                                     size_t width)                                                 \
+#define TILE_F32(n)          NN_VARIANT_SYMBOL(tile_f32_##n)
+#define LAST_F32(n, vectors) NN_VARIANT_SYMBOL(last_f32_##n##x##vectors)
+#define DEFINE_TILE_F32(name, n, vectors, step)                                                    \
+    static void name(const struct nn_gemm_f32 *gemm, const struct rows_f32 *at, size_t width)      \
     {                                                                                              \
-        tile_f32(gemm, at, width, n, vectors);                                                     \
+        tile_f32(gemm, at, width, n, vectors, step);                                               \
     }
-TILES_F32(1, 1)
-TILES_F32(1, 2)
-TILES_F32(2, 1)
-TILES_F32(2, 2)
-TILES_F32(3, 1)
-TILES_F32(3, 2)
-TILES_F32(4, 1)
-TILES_F32(4, 2)
-TILES_F32(5, 1)
-TILES_F32(5, 2)
-TILES_F32(6, 1)
-TILES_F32(6, 2)
+#define TILES_F32(n)                                                                               \
+    DEFINE_TILE_F32(TILE_F32(n), n, 2, NN_GEMM_COLS_F32)                                           \
+    DEFINE_TILE_F32(LAST_F32(n, 1), n, 1, width)                                                   \
+    DEFINE_TILE_F32(LAST_F32(n, 2), n, 2, width)
+TILES_F32(1)
+TILES_F32(2)
+TILES_F32(3)
+TILES_F32(4)
+TILES_F32(5)
+TILES_F32(6)
 #if NN_VARIANT_VECTOR_BYTES == 64
-TILES_F32(7, 1)
-TILES_F32(7, 2)
-TILES_F32(8, 1)
-TILES_F32(8, 2)
+TILES_F32(7)
+TILES_F32(8)
 #endif
 
-static const tile_f32_fn tiles_f32[NN_GEMM_ROWS_F32][2] = {
-    {TILE_F32(1, 1), TILE_F32(1, 2)}, {TILE_F32(2, 1), TILE_F32(2, 2)},
-    {TILE_F32(3, 1), TILE_F32(3, 2)}, {TILE_F32(4, 1), TILE_F32(4, 2)},
-    {TILE_F32(5, 1), TILE_F32(5, 2)}, {TILE_F32(6, 1), TILE_F32(6, 2)},
+/* [rows], of a whole panel; [rows][vectors], of one with fewer columns. */
+static const tile_f32_fn tiles_f32[NN_GEMM_ROWS_F32] = {
+    TILE_F32(1), TILE_F32(2), TILE_F32(3), TILE_F32(4), TILE_F32(5), TILE_F32(6),
 #if NN_VARIANT_VECTOR_BYTES == 64
-    {TILE_F32(7, 1), TILE_F32(7, 2)}, {TILE_F32(8, 1), TILE_F32(8, 2)},
+    TILE_F32(7), TILE_F32(8),
 #endif
 };
+static const tile_f32_fn lasts_f32[NN_GEMM_ROWS_F32][2] = {
+    {LAST_F32(1, 1), LAST_F32(1, 2)}, {LAST_F32(2, 1), LAST_F32(2, 2)},
+    {LAST_F32(3, 1), LAST_F32(3, 2)}, {LAST_F32(4, 1), LAST_F32(4, 2)},
+    {LAST_F32(5, 1), LAST_F32(5, 2)}, {LAST_F32(6, 1), LAST_F32(6, 2)},
+#if NN_VARIANT_VECTOR_BYTES == 64
+    {LAST_F32(7, 1), LAST_F32(7, 2)}, {LAST_F32(8, 1), LAST_F32(8, 2)},
+#endif
+};
+
+/* A tile of at->rows, and the panel at at->column, of width columns. */
+static void panel_run_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const struct rows_f32 *at,
+                          size_t width)
+{
+    if (width == NN_GEMM_COLS_F32)
+        tiles_f32[n_rows - 1](gemm, at, width);
+    else
+        lasts_f32[n_rows - 1][width > NN_LANES_F32](gemm, at, width);
+}
+
+/* One row and the panel at gemm->panels, with this bias. */
+static void row_run_f32(const struct nn_gemm_f32 *gemm, const float *bias, const float *row,
+                        float *out, size_t width)
+{
+    struct nn_gemm_f32 of = *gemm;
+
+    of.bias = bias;
+    panel_run_f32(&of, 1, &(struct rows_f32){&row, &out, 0}, width);
+}
 
 /* Panels that one row meets at once: two sums alone would wait for each other. */
 enum { N_WIDE = 4 };
@@ -191,29 +216,62 @@ static void wide_f32(const struct nn_gemm_f32 *gemm, const float *row, float *ou
                          nn_clamp_vector_f32(sum[p][v], gemm->low, gemm->high));
 }
 
+/* One panel, a part of k after the other: what a part gives is the bias of the next, so that each sum
+ * is the same chain as in one go. At the end there is nothing left to multiply. */
+static void long_panel_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const struct rows_f32 *at,
+                           size_t width, struct nn_pace *pace)
+{
+    struct nn_gemm_f32 now = {.low = -INFINITY, .high = INFINITY};
+    float sums[NN_GEMM_ROWS_F32][NN_GEMM_COLS_F32];
+
+    for (size_t r = 0; r < n_rows; r++)
+        memcpy(sums[r], gemm->bias + at->column, sizeof(sums[r]));
+    for (size_t first = 0; first < gemm->k; first += now.k) {
+        now.k = nn_min_size(gemm->k - first, NN_GEMM_PART);
+        now.panels = gemm->panels + at->column * gemm->k + first * width;
+        if (nn_pace_ends(pace, 1 + n_rows * now.k))
+            return;
+        for (size_t r = 0; r < n_rows; r++)
+            row_run_f32(&now, sums[r], at->rows[r] + first, sums[r], width);
+    }
+    now = *gemm;
+    now.k = 0;
+    for (size_t r = 0; r < n_rows; r++)
+        row_run_f32(&now, sums[r], at->rows[r], at->out[r] + at->column, width);
+}
+
+static void long_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const float *const *rows,
+                     float *const *out, size_t first_col, size_t end_col)
+{
+    struct nn_pace pace = nn_pace(gemm->stop);
+
+    for (size_t n = first_col; n < end_col && !nn_pace_ends(&pace, 1); n += NN_GEMM_COLS_F32)
+        long_panel_f32(gemm, n_rows, &(struct rows_f32){rows, out, n},
+                       nn_min_size(end_col - n, NN_GEMM_COLS_F32), &pace);
+}
+
 void nn_gemm_run_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const float *const *rows,
                      float *const *out, size_t first_col, size_t end_col)
 {
+    if (gemm->k > NN_GEMM_LONG) {
+        long_f32(gemm, n_rows, rows, out, first_col, end_col);
+        return;
+    }
     for (; n_rows == 1 && end_col - first_col >= N_WIDE * NN_GEMM_COLS_F32;
          first_col += N_WIDE * NN_GEMM_COLS_F32)
         wide_f32(gemm, rows[0], out[0], first_col);
-    for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_F32) {
-        size_t width = nn_min_size(end_col - n, NN_GEMM_COLS_F32);
-        struct rows_f32 at = {rows, out, n};
-
-        tiles_f32[n_rows - 1][width > NN_LANES_F32](gemm, &at, width);
-    }
+    for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_F32)
+        panel_run_f32(gemm, n_rows, &(struct rows_f32){rows, out, n},
+                      nn_min_size(end_col - n, NN_GEMM_COLS_F32));
 }
 
 bool nn_gemm_bytes_q8(size_t n_cols, size_t k, size_t *ret_bytes)
 {
-    size_t n, row, columns;
+    size_t n, row;
 
-    if (!nn_add_size(n_cols, NN_GEMM_COLS_Q8 - 1, &n) || !nn_align_up(k, NN_GEMM_PAD_Q8, &row) ||
-        !nn_mul_size(row, sizeof(int16_t), &row) || !nn_add_size(row, sizeof(int32_t), &row))
-        return false;
-    columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_Q8);
-    return nn_mul_size(columns, row, ret_bytes);
+    return nn_align_up(n_cols, NN_GEMM_COLS_Q8, &n) && nn_mul_size(n, sizeof(int32_t), &n) &&
+           nn_align_up(k, NN_GEMM_PAD_Q8, &row) && nn_mul_size(row, sizeof(int16_t), &row) &&
+           nn_mul_size(n_cols, row, &row) && nn_add_size(n, row, ret_bytes);
 }
 
 static void widen_part(int16_t *out, const void *in, bool is_signed, int32_t zero_point,
@@ -249,9 +307,8 @@ static void pack_q8(uint8_t *block, const struct nn_gemm_weights *from, struct n
     int16_t *rows = (int16_t *)(void *)(block + columns * sizeof(int32_t));
 
     memset(block + from->n_cols * sizeof(int32_t), 0, n_rest * sizeof(int32_t));
-    nn_pace_fill(&pace, rows + from->n_cols * stride, 0, n_rest * stride * sizeof(*rows));
     nn_pace_copy(&pace, block, from->bias, from->n_cols * sizeof(int32_t));
-    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 2); n++) {
+    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 10); n++) {
         nn_gemm_widen_q8(rows + n * stride, (const uint8_t *)from->weights + n * from->k, is_signed,
                          from->zero_point, from->k, &pace);
         memset(rows + n * stride + from->k, 0, (stride - from->k) * sizeof(*rows));
@@ -274,12 +331,13 @@ void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block)
     gemm->weights = (const int16_t *)(const void *)(block + columns * sizeof(int32_t));
 }
 
-/* Two rows, four columns. Compilers turn each sum into one instruction for a
- * vector of products; k is a whole number of vectors. */
+/* Two rows, four columns, of which the last may be the same. Compilers turn each sum into one
+ * instruction for a vector of products; k is a whole number of vectors. */
 static void tile_q8(size_t k, const int16_t *restrict a0, const int16_t *restrict a1,
-                    const int16_t *restrict b, size_t stride, int32_t *restrict out)
+                    const int16_t *const b[NN_GEMM_COLS_Q8], int32_t *restrict out)
 {
-    const int16_t *b0 = b, *b1 = b + stride, *b2 = b + 2 * stride, *b3 = b + 3 * stride;
+    const int16_t *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2],
+                            *restrict b3 = b[3];
     int32_t s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
 
     for (size_t i = 0; i < k; i++) {
@@ -304,15 +362,17 @@ static void tile_q8(size_t k, const int16_t *restrict a0, const int16_t *restric
 
 /* The same for any k: blocks whose sums fit, added with wrap-around as the
  * reference's accumulators do. */
-static void long_tile_q8(size_t k, const int16_t *a0, const int16_t *a1, const int16_t *b,
-                         size_t stride, int32_t *out)
+static void long_tile_q8(size_t k, const int16_t *a0, const int16_t *a1,
+                         const int16_t *const b[NN_GEMM_COLS_Q8], int32_t *out,
+                         struct nn_stop *stop)
 {
     uint32_t total[NN_GEMM_ROWS_Q8 * NN_GEMM_COLS_Q8] = {0};
 
-    for (size_t i = 0; i < k; i += MAX_K_OF_EXACT_SUM) {
+    for (size_t i = 0; i < k && (i == 0 || !nn_stop_look(stop)); i += MAX_K_OF_EXACT_SUM) {
         size_t n = k - i < MAX_K_OF_EXACT_SUM ? k - i : MAX_K_OF_EXACT_SUM;
 
-        tile_q8(n, a0 + i, a1 + i, b + i, stride, out);
+        tile_q8(n, a0 + i, a1 + i, (const int16_t *[]){b[0] + i, b[1] + i, b[2] + i, b[3] + i},
+                out);
         for (size_t j = 0; j < NN_N_ELEMENTS(total); j++)
             total[j] += (uint32_t)out[j];
     }
@@ -339,8 +399,11 @@ void nn_gemm_run_q8(const struct nn_gemm_q8 *gemm, size_t n_rows, const int16_t 
     for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_Q8) {
         int32_t acc[NN_GEMM_ROWS_Q8 * NN_GEMM_COLS_Q8];
         size_t width = end_col - n < NN_GEMM_COLS_Q8 ? end_col - n : NN_GEMM_COLS_Q8;
+        const int16_t *columns[NN_GEMM_COLS_Q8];
 
-        long_tile_q8(stride, rows[0], second, gemm->weights + n * stride, stride, acc);
+        for (size_t c = 0; c < NN_GEMM_COLS_Q8; c++)
+            columns[c] = gemm->weights + (n + nn_min_size(c, width - 1)) * stride;
+        long_tile_q8(stride, rows[0], second, columns, acc, gemm->stop);
         for (size_t r = 0; r < n_rows; r++)
             for (size_t c = 0; c < width; c++)
                 out[r][n + c] = requantize_sum(gemm, acc[r * NN_GEMM_COLS_Q8 + c], n + c);

@@ -8,19 +8,21 @@
  * panels that the inner loop reads from front to back:
  *
  *   float   panels of NN_GEMM_COLS_F32 columns, two vectors wide, k-major:
- *           [n/8][k][8] in plain C. Each sum runs over k in order, one at a
- *           time, so tiles, threads and the width of vectors do not change a bit.
+ *           [n/8][k][8] in plain C, and the last of the columns that are left.
+ *           Each sum runs over k in order, one at a time, so tiles, threads and
+ *           the width of vectors do not change a bit.
  *   8 bits  rows and weights widened to int16 with their zero points taken
  *           away, [n][k] with each row padded: products of pairs are then one
  *           instruction on every machine. Sums are exact.
  *
- * Columns beyond n in the last panel are zero and are not written out. */
+ * What is computed beyond the last column is not written out. */
 #ifndef NN_CPU_KERNELS_GEMM_H
 #define NN_CPU_KERNELS_GEMM_H
 
 #include "base/stop.h"
 #include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/gemm/segments.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +52,7 @@ struct nn_gemm_f32 {
     size_t n_cols;
     size_t k;
     float low, high;
+    struct nn_stop *stop; /* ends sums of more than NN_GEMM_LONG products early */
 };
 
 /* nn_gemm_columns() - n_cols rounded up to whole panels of width columns. */
@@ -107,7 +110,8 @@ struct nn_gemm_q8 {
     size_t k;
     int32_t out_zero_point;
     int32_t low, high;
-    bool rounds_once; /* nn_multiplier_apply_once() */
+    bool rounds_once;     /* nn_multiplier_apply_once() */
+    struct nn_stop *stop; /* as in struct nn_gemm_f32 */
 };
 
 /* nn_gemm_k_q8() - elements between packed rows, of weights and of gathered rows. */

@@ -22,6 +22,8 @@
 enum {
     LANES = 16,
     SLACK = 64,
+    MANY_TAPS = 4096,     /* between two looks, of some channels */
+    MANY_CHANNELS = 4096, /* of a position, between two looks */
 };
 
 struct depthwise_params {
@@ -198,10 +200,44 @@ static struct window find_window(const struct depthwise_job *job, size_t row, si
     return w;
 }
 
-/* Of all channels under the window, in nanoseconds. */
+/* Of MANY_CHANNELS, or all, under the window, in nanoseconds. */
 static inline size_t window_cost(const struct depthwise_job *job, const struct window *w)
 {
-    return 1 + (w->end_y - w->first_y) * (w->end_x - w->first_x) * job->out.c / 4;
+    return 1 + (w->end_y - w->first_y) * (w->end_x - w->first_x) *
+                   nn_min_size(job->out.c, MANY_CHANNELS) / 4;
+}
+
+/* A window in parts, if it has many taps: some rows of them, or some taps of a row.
+ * Returns: part; or all, which has no parts. */
+static const struct window *first_part(const struct window *all, struct window *part)
+{
+    size_t row = all->end_x - all->first_x;
+
+    if ((all->end_y - all->first_y) * row <= MANY_TAPS)
+        return all;
+    *part = *all;
+    part->end_y = nn_min_size(all->end_y, all->first_y + (row < MANY_TAPS ? MANY_TAPS / row : 1));
+    part->end_x = nn_min_size(all->end_x, all->first_x + MANY_TAPS);
+    return part;
+}
+
+/* Returns: false at the end, or to stop. */
+static bool next_part(const struct window *all, struct window *part, struct nn_pace *pace)
+{
+    size_t n_rows = part->end_y - part->first_y;
+
+    if (part->end_y == all->end_y && part->end_x == all->end_x)
+        return false;
+    if (part->end_x < all->end_x) {
+        part->first_x = part->end_x;
+        part->end_x = nn_min_size(all->end_x, part->first_x + MANY_TAPS);
+    } else {
+        part->first_x = all->first_x;
+        part->end_x = nn_min_size(all->end_x, part->first_x + MANY_TAPS);
+        part->first_y = part->end_y;
+        part->end_y = nn_min_size(all->end_y, part->first_y + n_rows);
+    }
+    return !nn_pace_ends(pace, MANY_TAPS * LANES / 4);
 }
 
 /* Index of channel 0 of the cell under a tap. */
@@ -232,15 +268,19 @@ static inline void taps_f32(const struct depthwise_job *job, const struct window
 }
 
 static void lanes_f32(const struct depthwise_job *job, const struct window *w, size_t c,
-                      size_t width, float *out)
+                      size_t width, float *out, struct nn_pace *pace)
 {
+    struct window part;
+    const struct window *at = first_part(w, &part);
     float sums[LANES];
 
     memcpy(sums, (const float *)job->bias + c, width * sizeof(*sums));
-    if (width == LANES)
-        taps_f32(job, w, c, LANES, sums);
-    else
-        taps_f32(job, w, c, width, sums);
+    do {
+        if (width == LANES)
+            taps_f32(job, at, c, LANES, sums);
+        else
+            taps_f32(job, at, c, width, sums);
+    } while (at != w && next_part(w, &part, pace));
     for (size_t i = 0; i < width; i++)
         out[i] = nn_clamp_f32(sums[i], job->params->low_f32, job->params->high_f32);
 }
@@ -262,16 +302,20 @@ static inline void taps_q8(const struct depthwise_job *job, const struct window 
 }
 
 static void lanes_q8(const struct depthwise_job *job, const struct window *w, size_t c,
-                     size_t width, uint8_t *out)
+                     size_t width, uint8_t *out, struct nn_pace *pace)
 {
+    struct window part;
+    const struct window *at = first_part(w, &part);
     const int32_t *bias = (const int32_t *)job->bias + c;
     int32_t zero = job->args->outputs[0].zero_point;
     uint32_t sums[LANES] = {0};
 
-    if (width == LANES)
-        taps_q8(job, w, c, LANES, sums);
-    else
-        taps_q8(job, w, c, width, sums);
+    do {
+        if (width == LANES)
+            taps_q8(job, at, c, LANES, sums);
+        else
+            taps_q8(job, at, c, width, sums);
+    } while (at != w && next_part(w, &part, pace));
     for (size_t i = 0; i < width; i++) {
         int32_t sum = (int32_t)(sums[i] + (uint32_t)bias[i]);
         int32_t scaled = nn_multiplier_apply(sum, job->multipliers[c + i]);
@@ -290,21 +334,26 @@ static void run_tail(const struct depthwise_job *job, size_t begin, size_t end)
         nn_epilogue_run(job->args, begin * row, end * row);
 }
 
-/* Channels of one position. */
-static void cell_f32(const struct depthwise_job *job, const struct window *w, float *out)
+/* Channels [first, end) of one position. */
+static void cell_f32(const struct depthwise_job *job, const struct window *w, size_t first,
+                     size_t end, float *out, struct nn_pace *pace)
 {
-    for (size_t c = 0; c < job->out.c; c += LANES)
-        lanes_f32(job, w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
+    for (size_t c = first; c < end; c += LANES)
+        lanes_f32(job, w, c, end - c < LANES ? end - c : LANES, out + c, pace);
 }
 
 static void row_f32(const struct depthwise_job *job, size_t row, struct nn_pace *pace)
 {
     for (size_t x = 0; x < job->out.w; x++) {
         struct window w = find_window(job, row, x);
+        size_t cost = window_cost(job, &w);
 
-        if (nn_pace_ends(pace, window_cost(job, &w)))
-            return;
-        cell_f32(job, &w, (float *)job->output + (row * job->out.w + x) * job->out.c);
+        for (size_t c = 0; c < job->out.c; c += MANY_CHANNELS) {
+            if (nn_pace_ends(pace, cost))
+                return;
+            cell_f32(job, &w, c, nn_min_size(job->out.c, c + MANY_CHANNELS),
+                     (float *)job->output + (row * job->out.w + x) * job->out.c, pace);
+        }
     }
 }
 
@@ -329,10 +378,14 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
             struct window w = find_window(job, row, x);
             uint8_t *out = (uint8_t *)job->output + (row * job->out.w + x) * job->out.c;
 
-            if (nn_pace_ends(&pace, window_cost(job, &w)))
-                return;
-            for (size_t c = 0; c < job->out.c; c += LANES)
-                lanes_q8(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
+            size_t cost = window_cost(job, &w);
+
+            for (size_t c = 0; c < job->out.c; c += LANES) {
+                if (c % MANY_CHANNELS == 0 && nn_pace_ends(&pace, cost))
+                    return;
+                lanes_q8(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c,
+                         &pace);
+            }
         }
         run_tail(job, row, row + 1);
     }
@@ -340,14 +393,14 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 
 /* Every channel depth_multiplier times in a row. */
 static void repeat_channels(void *to, const void *from, size_t n_elements, size_t times,
-                            size_t element_bytes)
+                            size_t element_bytes, struct nn_pace *pace)
 {
     if (element_bytes == sizeof(float)) {
-        for (size_t i = 0; i < n_elements; i++)
+        for (size_t i = 0; i < n_elements && !nn_pace_ends(pace, times); i++)
             for (size_t t = 0; t < times; t++)
                 ((float *)to)[i * times + t] = ((const float *)from)[i];
     } else {
-        for (size_t i = 0; i < n_elements; i++)
+        for (size_t i = 0; i < n_elements && !nn_pace_ends(pace, times); i++)
             for (size_t t = 0; t < times; t++)
                 ((int16_t *)to)[i * times + t] = ((const int16_t *)from)[i];
     }
@@ -358,6 +411,7 @@ static const void *stage_input(const struct nn_kernel_args *args,
 {
     const struct nn_conv_shape *shape = &((const struct depthwise_params *)args->params)->shape;
     const void *staged = args->scratch;
+    struct nn_pace pace = nn_pace(args->stop);
 
     if (is_float)
         staged = nn_conv_nhwc_f32(args, shape->is_nchw, (float *)(void *)args->scratch);
@@ -367,7 +421,7 @@ static const void *stage_input(const struct nn_kernel_args *args,
         return staged;
     repeat_channels(args->scratch + pieces->input, staged,
                     nn_tensor_count(&args->inputs[NN_CONV_INPUT]), (size_t)shape->depth_multiplier,
-                    is_float ? sizeof(float) : sizeof(int16_t));
+                    is_float ? sizeof(float) : sizeof(int16_t), &pace);
     return args->scratch + pieces->input;
 }
 

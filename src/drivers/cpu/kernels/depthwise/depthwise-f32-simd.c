@@ -48,13 +48,16 @@ static bool find_weights_bytes(const uint32_t *filter, size_t *ret_bytes)
 }
 
 /* n_rows rows of n_channels. */
-static void pack_rows(float *to, const float *from, size_t n_rows, size_t n_channels)
+static void pack_rows(float *to, const float *from, size_t n_rows, size_t n_channels,
+                      struct nn_stop *stop)
 {
     size_t n_packed = packed_channels(n_channels);
+    struct nn_pace pace = nn_pace(stop);
 
-    for (size_t row = 0; row < n_rows; row++)
-        for (size_t i = 0; i < n_packed; i++)
-            to[row * n_packed + i] = from[row * n_channels + i % n_channels];
+    for (size_t row = 0; row < n_rows && !nn_pace_ends(&pace, 1); row++)
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n_packed, 2, &part);)
+            for (size_t i = part.begin; i < part.end; i++)
+                to[row * n_packed + i] = from[row * n_channels + i % n_channels];
 }
 
 /* ---- lowering ---- */
@@ -71,16 +74,16 @@ static int lower_depthwise(struct nn_lower *lower)
     if (r)
         return r;
     if (params->shape.is_nchw || params->shape.depth_multiplier != 1 || !filter->value ||
-        !bias->value || nn_lower_count(filter) == 0)
+        !bias->value || nn_lower_count(filter) == 0 || nn_conv_row_is_long(lower))
         return NN_KERNEL_E_PASS;
     if (!nn_activation_f32(params->shape.activation, &params->low, &params->high))
         return nn_lower_refuse(lower, "not a fused activation");
     block = find_weights_bytes(filter->dims, &n_bytes) ? nn_lower_weights(lower, n_bytes) : NULL;
     if (!block)
         return -ENOMEM;
-    pack_rows(block, bias->value, 1, filter->dims[3]);
+    pack_rows(block, bias->value, 1, filter->dims[3], lower->stop);
     pack_rows(block + packed_channels(filter->dims[3]), filter->value,
-              (size_t)filter->dims[1] * filter->dims[2], filter->dims[3]);
+              (size_t)filter->dims[1] * filter->dims[2], filter->dims[3], lower->stop);
     return 0;
 }
 

@@ -98,6 +98,7 @@ struct pairs_source {
     const int32_t *bias;
     const struct nn_multiplier *multipliers;
     int32_t output_zero;
+    struct nn_stop *stop;
 };
 
 /* The weight of channel c in row y, column x of the filter, 0 outside of it. */
@@ -134,11 +135,12 @@ static void lane_pack(const struct pairs_source *source, const struct filter_cut
 static bool pack_all(const struct pairs_source *source, const struct filter_cut *cut, uint8_t *to)
 {
     size_t n_channels = source->filter->dims[3];
+    struct nn_pace pace = nn_pace(source->stop);
 
-    for (size_t c = 0; c < n_channels; c++)
+    for (size_t c = 0; c < n_channels && !nn_pace_ends(&pace, 2); c++)
         if (!nn_requantize_fits(source->multipliers[c]))
             return false;
-    for (size_t b = 0; b < cut->n_blocks; b++) {
+    for (size_t b = 0; b < cut->n_blocks && !nn_pace_ends(&pace, block_bytes(cut)); b++) {
         uint8_t *block = to + b * block_bytes(cut);
 
         for (size_t i = 0; i < LANES; i++)
@@ -152,7 +154,7 @@ static int lower_weights(struct nn_lower *lower, const struct nn_conv_shape *sha
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     struct nn_multiplier *multipliers = calloc(filter->dims[3], sizeof(*multipliers));
     struct pairs_source source = {filter, lower->inputs[NN_CONV_BIAS].value, multipliers,
-                                  lower->outputs[0].zero_point};
+                                  lower->outputs[0].zero_point, lower->stop};
     struct filter_cut cut = cut_filter(shape, filter->dims);
     uint8_t *block = NULL;
     size_t n_bytes;
@@ -179,7 +181,7 @@ static int lower_depthwise(struct nn_lower *lower)
         return r;
     if (!nn_conv_has_image(&params->shape) || !can_pack(&params->shape, filter->dims) ||
         !filter->value || !lower->inputs[NN_CONV_BIAS].value || nn_lower_count(output) == 0 ||
-        output->dims[2] < MIN_W || nn_lower_count(filter) == 0)
+        output->dims[2] < MIN_W || nn_lower_count(filter) == 0 || nn_conv_row_is_long(lower))
         return NN_KERNEL_E_PASS;
     if (!nn_activation_q8(params->shape.activation, false, output->scale, output->zero_point,
                           &params->low, &params->high))

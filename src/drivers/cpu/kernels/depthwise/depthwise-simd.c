@@ -99,6 +99,7 @@ struct depthwise_source {
     bool is_signed;
     int32_t weight_zero, input_zero, output_zero;
     int32_t shift; /* taken from each weight so that it fits a signed byte */
+    struct nn_stop *stop;
 };
 
 static int32_t weight_at(const struct depthwise_source *source, size_t tap, size_t channel)
@@ -110,13 +111,17 @@ static int32_t weight_at(const struct depthwise_source *source, size_t tap, size
 
 static int32_t find_shift(const struct depthwise_source *source)
 {
-    for (size_t t = 0; sizeof(nn_simd_weight) == 1 && t < source->n_taps; t++)
-        for (size_t c = 0; c < source->n_channels; c++) {
-            int32_t w = weight_at(source, t, c) - source->weight_zero;
+    struct nn_pace pace = nn_pace(source->stop);
 
-            if (w < INT8_MIN || w > INT8_MAX)
-                return source->is_signed ? 0 : 128;
-        }
+    for (size_t t = 0; sizeof(nn_simd_weight) == 1 && t < source->n_taps; t++)
+        for (struct nn_pace_part part = {0};
+             nn_pace_next_part(&pace, source->n_channels, 1, &part);)
+            for (size_t c = part.begin; c < part.end; c++) {
+                int32_t w = weight_at(source, t, c) - source->weight_zero;
+
+                if (w < INT8_MIN || w > INT8_MAX)
+                    return source->is_signed ? 0 : 128;
+            }
     return source->weight_zero;
 }
 
@@ -151,9 +156,11 @@ static bool pack_all(const struct depthwise_source *source, const struct block_c
     int32_t zero = source->weight_zero - source->shift;
     /* Blocks that hold parts of several positions repeat the channels. */
     size_t n_packed = cut->together == 1 ? source->n_channels : cut->n_blocks * CHANNELS;
+    struct nn_pace pace = nn_pace(source->stop);
+    size_t cost = CHANNELS * (10 + 2 * source->n_taps);
 
     memcpy(to, &zero, sizeof(zero));
-    for (size_t b = 0; b < cut->n_blocks; b++) {
+    for (size_t b = 0; b < cut->n_blocks && !nn_pace_ends(&pace, cost); b++) {
         uint8_t *block = to + HEAD_BYTES + b * block_bytes(n_groups);
         struct nn_requantize r = nn_requantize_at(block, CHANNELS);
 
@@ -195,7 +202,8 @@ static int lower_weights(struct nn_lower *lower, const struct nn_conv_shape *sha
                                       .is_signed = filter->type != NNHAL_TENSOR_QUANT8_ASYMM,
                                       .weight_zero = filter->zero_point,
                                       .input_zero = lower->inputs[NN_CONV_INPUT].zero_point,
-                                      .output_zero = lower->outputs[0].zero_point};
+                                      .output_zero = lower->outputs[0].zero_point,
+                                      .stop = lower->stop};
     struct block_cut cut = find_cut(n_channels, shape->stride_w);
     uint8_t *block = NULL;
     int r = -ENOMEM;
@@ -223,7 +231,8 @@ static int lower_depthwise(struct nn_lower *lower)
         return r;
     if (!nn_conv_has_image(&params->shape) || params->shape.depth_multiplier != 1 ||
         !filter->value || !lower->inputs[NN_CONV_BIAS].value || nn_lower_count(output) == 0 ||
-        nn_lower_count(filter) == 0 || (uint64_t)filter->dims[1] * filter->dims[2] > MAX_TAPS)
+        nn_lower_count(filter) == 0 || nn_conv_row_is_long(lower) ||
+        (uint64_t)filter->dims[1] * filter->dims[2] > MAX_TAPS)
         return NN_KERNEL_E_PASS;
     if (!nn_activation_q8(params->shape.activation, false, output->scale, output->zero_point,
                           &params->low, &params->high))

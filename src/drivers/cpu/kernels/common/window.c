@@ -108,24 +108,27 @@ bool nn_window_fits(const struct nn_window_2d *window, uint32_t operation,
 /* Each of n matrices of rows x columns elements is transposed. */
 #define DEFINE_TRANSPOSE(bits)                                                                     \
     static void transpose_##bits(uint##bits##_t *to, const uint##bits##_t *from, size_t n,         \
-                                 size_t rows, size_t columns)                                      \
+                                 size_t rows, size_t columns, struct nn_pace *pace)                \
     {                                                                                              \
         for (size_t i = 0; i < n; i++, to += rows * columns, from += rows * columns)               \
-            for (size_t c = 0; c < columns; c++)                                                   \
-                for (size_t r = 0; r < rows; r++)                                                  \
-                    to[c * rows + r] = from[r * columns + c];                                      \
+            for (size_t c = 0; c < columns && !nn_pace_ends(pace, 1); c++)                         \
+                for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, rows, 2, &part);)     \
+                    for (size_t r = part.begin; r < part.end; r++)                                 \
+                        to[c * rows + r] = from[r * columns + c];                                  \
     }
 DEFINE_TRANSPOSE(8)
 DEFINE_TRANSPOSE(16)
 DEFINE_TRANSPOSE(32)
 
 void nn_nchw_to_nhwc(void *to, const void *from, size_t n, size_t n_pixels, size_t depth,
-                     size_t bytes)
+                     size_t bytes, struct nn_stop *stop)
 {
+    struct nn_pace pace = nn_pace(stop);
+
     if (bytes == 1)
-        transpose_8(to, from, n, depth, n_pixels);
+        transpose_8(to, from, n, depth, n_pixels, &pace);
     else if (bytes == 2)
-        transpose_16(to, from, n, depth, n_pixels);
+        transpose_16(to, from, n, depth, n_pixels, &pace);
     else
-        transpose_32(to, from, n, depth, n_pixels);
+        transpose_32(to, from, n, depth, n_pixels, &pace);
 }

@@ -41,8 +41,9 @@ static inline int64_t nn_window_clip(const struct nn_window *window, size_t at, 
 }
 
 /* nn_nchw_to_nhwc() - copies an image of [n, depth, height * width] elements to
- * [n, height * width, depth]. bytes: of an element, 1, 2 or 4. */
+ * [n, height * width, depth], not all of it if stop has an outcome then. bytes: of an element, 1, 2
+ * or 4. */
 void nn_nchw_to_nhwc(void *to, const void *from, size_t n, size_t n_pixels, size_t depth,
-                     size_t bytes);
+                     size_t bytes, struct nn_stop *stop);
 
 #endif

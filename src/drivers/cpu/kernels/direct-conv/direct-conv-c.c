@@ -15,7 +15,11 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LANES = 8 };
+enum {
+    LANES = 8,
+    LONG = 1024,     /* products of a sum that looks by itself */
+    PIECE = 1 << 16, /* products between two looks */
+};
 
 struct direct_params {
     struct nn_window_2d window;
@@ -110,6 +114,12 @@ static bool find_float_scratch(const struct nn_kernel_step *step, struct nn_kern
     return nn_mul_size(n, sizeof(float), &ret->bytes);
 }
 
+static void widen_all(float *to, const uint16_t *from, size_t n, struct nn_pace *pace)
+{
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n, 1, &part);)
+        nn_f16_widen(to + part.begin, from + part.begin, part.end - part.begin);
+}
+
 static void prepare_float(struct direct_job *job)
 {
     const struct nn_tensor *in = &job->args->inputs[NN_CONV_INPUT];
@@ -118,11 +128,12 @@ static void prepare_float(struct direct_job *job)
     size_t n = nn_tensor_count(in), n_filter = nn_tensor_count(filter);
     size_t n_pixels = (size_t)window->width.input * window->height.input;
     float *scratch = (float *)(void *)job->args->scratch;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     if (in->type == NNHAL_TENSOR_FLOAT32) {
         if (window->is_nchw) {
             nn_nchw_to_nhwc(scratch, in->data, window->batch, n_pixels, window->in_depth,
-                            sizeof(float));
+                            sizeof(float), job->args->stop);
             job->in = scratch;
         }
         return;
@@ -131,17 +142,23 @@ static void prepare_float(struct direct_job *job)
         uint16_t *turned = (uint16_t *)(void *)(scratch + n + n_filter);
 
         nn_nchw_to_nhwc(turned, in->data, window->batch, n_pixels, window->in_depth,
-                        sizeof(uint16_t));
+                        sizeof(uint16_t), job->args->stop);
         job->in = turned;
     }
-    nn_f16_widen(scratch, job->in, n);
-    nn_f16_widen(scratch + n, filter->data, n_filter);
+    widen_all(scratch, job->in, n, &pace);
+    widen_all(scratch + n, filter->data, n_filter, &pace);
     job->in = scratch;
     job->filter = scratch + n;
 }
 
+/* Whether to leave a sum of which n products are left: those that are not long are a channel's cost. */
+static bool dot_ends(struct nn_pace *pace, size_t n)
+{
+    return n > LONG && nn_pace_ends(pace, nn_min_size(n, PIECE) / 2);
+}
+
 /* Short ones one by one, long ones over lanes. */
-static float dot_f32(const float *a, const float *b, size_t n)
+static float dot_f32(const float *a, const float *b, size_t n, struct nn_pace *pace)
 {
     float lanes[LANES] = {0};
     size_t i = 0;
@@ -153,11 +170,13 @@ static float dot_f32(const float *a, const float *b, size_t n)
             sum += a[i] * b[i];
         return sum;
     }
-    for (; i + LANES <= n; i += LANES) {
-        for (size_t k = 0; k < LANES; k++)
-            lanes[k] += a[i + k] * b[i + k];
+    for (size_t end; i + LANES <= n && !dot_ends(pace, n - i);) {
+        end = nn_min_size(n / LANES * LANES, i + PIECE);
+        for (; i < end; i += LANES)
+            for (size_t k = 0; k < LANES; k++)
+                lanes[k] += a[i + k] * b[i + k];
     }
-    for (size_t k = 0; i < n; i++, k++)
+    for (size_t k = 0; k < n % LANES; i++, k++)
         lanes[k] += a[i] * b[i];
     for (size_t k = LANES / 2; k > 0; k /= 2) {
         for (size_t j = 0; j < k; j++)
@@ -167,25 +186,28 @@ static float dot_f32(const float *a, const float *b, size_t n)
 }
 
 /* The sum for one output element: cells of the group's channels, weights of its filter. */
-static float sum_float(const struct direct_job *job, const struct nn_taps *ys,
-                       const struct nn_taps *xs, size_t image, size_t channel)
+static float sum_float(const struct direct_job *job, const struct nn_pixel_taps *pixel,
+                       size_t channel, struct nn_pace *pace)
 {
     const struct nn_window_2d *window = job->window;
     const float *in = (const float *)job->in + channel / job->n_per_group * job->depth;
     const float *filter = job->filter;
+    const struct nn_taps *ys = &pixel->ys, *xs = &pixel->xs;
     float sum = 0.0f;
 
     for (size_t i = 0; i < ys->n; i++) {
         size_t y = (size_t)(ys->cell + (int64_t)i * ys->cell_step);
         size_t tap_y = channel * window->height.filter + ys->tap + i * ys->tap_step;
 
-        for (size_t j = 0; j < xs->n; j++) {
-            size_t x = (size_t)(xs->cell + (int64_t)j * xs->cell_step);
-            size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
-            size_t cell = (image * window->height.input + y) * window->width.input + x;
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, xs->n, 5, &part);)
+            for (size_t j = part.begin; j < part.end; j++) {
+                size_t x = (size_t)(xs->cell + (int64_t)j * xs->cell_step);
+                size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
+                size_t cell = (pixel->image * window->height.input + y) * window->width.input + x;
 
-            sum += dot_f32(in + cell * window->in_depth, filter + tap * job->depth, job->depth);
-        }
+                sum += dot_f32(in + cell * window->in_depth, filter + tap * job->depth, job->depth,
+                               pace);
+            }
     }
     return sum;
 }
@@ -201,15 +223,17 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
     struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
-        struct nn_taps ys = job->taps(&window->height, row % window->out_height);
+        struct nn_pixel_taps pixel = {.ys = job->taps(&window->height, row % window->out_height),
+                                      .image = row / window->out_height};
+        size_t cost;
 
         for (size_t x = 0; x < window->out_width; x++) {
-            struct nn_taps xs = job->taps(&window->width, x);
-
-            if (nn_pace_ends(&pace, window->out_depth * (5 + ys.n * xs.n * job->depth / 2)))
+            pixel.xs = job->taps(&window->width, x);
+            cost = 5 + pixel.ys.n * pixel.xs.n * job->depth / 2;
+            if (nn_pace_ends(&pace, 5))
                 return;
-            for (size_t c = 0; c < window->out_depth; c++) {
-                float value = sum_float(job, &ys, &xs, row / window->out_height, c);
+            for (size_t c = 0; c < window->out_depth && !nn_pace_ends(&pace, cost); c++) {
+                float value = sum_float(job, &pixel, c, &pace);
                 size_t at = nn_direct_out_at(window, row, x, c);
 
                 value += is_half ? nn_f16_to_f32(((const uint16_t *)bias)[c])
@@ -291,37 +315,40 @@ struct codes {
 };
 
 /* Sums wrap, as the reference's accumulators do. */
-static uint32_t dot_q8(const uint8_t *a, const uint8_t *b, size_t n, const struct codes *codes)
+static uint32_t dot_q8(const uint8_t *a, const uint8_t *b, size_t n, const struct codes *codes,
+                       struct nn_pace *pace)
 {
     uint32_t sum = 0;
 
-    for (size_t i = 0; i < n; i++)
-        sum += (uint32_t)((nn_quant_code(a[i], codes->in_flip) - codes->in_zero) *
-                          (nn_quant_code(b[i], codes->filter_flip) - codes->filter_zero));
+    for (size_t i = 0, end; i < n && !dot_ends(pace, n - i);)
+        for (end = nn_min_size(n, i + PIECE); i < end; i++)
+            sum += (uint32_t)((nn_quant_code(a[i], codes->in_flip) - codes->in_zero) *
+                              (nn_quant_code(b[i], codes->filter_flip) - codes->filter_zero));
     return sum;
 }
 
 static int32_t sum_q8(const struct direct_job *job, const struct codes *codes,
-                      const struct nn_taps *ys, const struct nn_taps *xs, size_t image,
-                      size_t channel)
+                      const struct nn_pixel_taps *pixel, size_t channel, struct nn_pace *pace)
 {
     const struct nn_window_2d *window = job->window;
     const uint8_t *in = (const uint8_t *)job->in + channel / job->n_per_group * job->depth;
     const uint8_t *filter = job->filter;
+    const struct nn_taps *ys = &pixel->ys, *xs = &pixel->xs;
     uint32_t sum = 0;
 
     for (size_t i = 0; i < ys->n; i++) {
         size_t y = (size_t)(ys->cell + (int64_t)i * ys->cell_step);
         size_t tap_y = channel * window->height.filter + ys->tap + i * ys->tap_step;
 
-        for (size_t j = 0; j < xs->n; j++) {
-            size_t x = (size_t)(xs->cell + (int64_t)j * xs->cell_step);
-            size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
-            size_t cell = (image * window->height.input + y) * window->width.input + x;
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, xs->n, 5, &part);)
+            for (size_t j = part.begin; j < part.end; j++) {
+                size_t x = (size_t)(xs->cell + (int64_t)j * xs->cell_step);
+                size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
+                size_t cell = (pixel->image * window->height.input + y) * window->width.input + x;
 
-            sum += dot_q8(in + cell * window->in_depth, filter + tap * job->depth, job->depth,
-                          codes);
-        }
+                sum += dot_q8(in + cell * window->in_depth, filter + tap * job->depth, job->depth,
+                              codes, pace);
+            }
     }
     return (int32_t)sum;
 }
@@ -353,15 +380,17 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
-        struct nn_taps ys = job->taps(&window->height, row % window->out_height);
+        struct nn_pixel_taps pixel = {.ys = job->taps(&window->height, row % window->out_height),
+                                      .image = row / window->out_height};
+        size_t cost;
 
         for (size_t x = 0; x < window->out_width; x++) {
-            struct nn_taps xs = job->taps(&window->width, x);
-
-            if (nn_pace_ends(&pace, window->out_depth * (5 + ys.n * xs.n * job->depth / 2)))
+            pixel.xs = job->taps(&window->width, x);
+            cost = 5 + pixel.ys.n * pixel.xs.n * job->depth / 2;
+            if (nn_pace_ends(&pace, 5))
                 return;
-            for (size_t c = 0; c < window->out_depth; c++) {
-                uint32_t sum = (uint32_t)sum_q8(job, &codes, &ys, &xs, row / window->out_height, c);
+            for (size_t c = 0; c < window->out_depth && !nn_pace_ends(&pace, cost); c++) {
+                uint32_t sum = (uint32_t)sum_q8(job, &codes, &pixel, c, &pace);
                 int64_t code = nn_multiplier_apply((int32_t)(sum + (uint32_t)bias[c]),
                                                    multipliers[c]);
 
@@ -381,7 +410,8 @@ static int nn_direct_conv_q8(const struct nn_kernel_args *args)
 
     if (window->is_nchw) {
         nn_nchw_to_nhwc(args->scratch, args->inputs[NN_CONV_INPUT].data, window->batch,
-                        (size_t)window->width.input * window->height.input, window->in_depth, 1);
+                        (size_t)window->width.input * window->height.input, window->in_depth, 1,
+                        args->stop);
         job.in = args->scratch;
     }
     nn_parallel_for(args, (size_t)window->batch * window->out_height, row_cost(&job), rows_q8,

@@ -17,6 +17,12 @@ struct nn_taps {
     int64_t cell, cell_step;
 };
 
+/* A pixel's in both directions, and which image of the batch it is in. */
+struct nn_pixel_taps {
+    struct nn_taps ys, xs;
+    size_t image;
+};
+
 /* nn_direct_taps() - of a convolution's output position at, along one axis. */
 static inline struct nn_taps nn_direct_taps(const struct nn_window *window, size_t at)
 {

@@ -70,6 +70,17 @@ static inline int64_t nn_sixteen_dot(const int16_t *a, const int8_t *b, size_t n
     return sum;
 }
 
+/* nn_sixteen_dot_long() - the same of many, until the pace ends. */
+static inline int64_t nn_sixteen_dot_long(const int16_t *a, const int8_t *b, size_t n,
+                                          struct nn_pace *pace)
+{
+    int64_t sum = 0;
+
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, n, 1, &part);)
+        sum += nn_sixteen_dot(a + part.begin, b + part.begin, part.end - part.begin);
+    return sum;
+}
+
 /* nn_sixteen_bias() - element i of a bias of 32 or 64 bits. */
 static inline int64_t nn_sixteen_bias(const struct nn_tensor *bias, size_t i)
 {

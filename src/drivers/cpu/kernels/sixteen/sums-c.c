@@ -52,11 +52,11 @@ static void dense_items(void *ctx, size_t begin, size_t end, unsigned worker)
     size_t n_units = weights->dims[0], k = weights->dims[1];
     struct nn_pace pace = nn_pace(args->stop);
 
-    for (size_t i = begin; i < end && !nn_pace_ends(&pace, 10 + k); i++) {
+    for (size_t i = begin; i < end && !nn_pace_ends(&pace, 10); i++) {
         size_t unit = i % n_units;
-        int64_t sum = nn_sixteen_dot((const int16_t *)args->inputs[NN_DENSE_INPUT].data +
-                                         i / n_units * k,
-                                     (const int8_t *)weights->data + unit * k, k);
+        int64_t sum = nn_sixteen_dot_long((const int16_t *)args->inputs[NN_DENSE_INPUT].data +
+                                              i / n_units * k,
+                                          (const int8_t *)weights->data + unit * k, k, &pace);
 
         ((int16_t *)args->outputs[0].data)[i] = finish(sum, nn_sixteen_bias(bias, unit),
                                                        params->multiplier, rounding, params->low,
@@ -135,16 +135,10 @@ struct sixteen_job {
     enum nn_rounding rounding;
 };
 
-/* A pixel's taps in both directions. */
-struct pixel {
-    struct nn_taps ys, xs;
-    size_t image;
-};
-
 /* What a tap adds to a channel: of the filter [out_depth, height, width, in_depth] a row, of
  * DEPTHWISE_CONV_2D's [height, width, out_depth] one weight. */
 static int64_t tap_sum(const struct sixteen_job *job, const int16_t *cell, size_t tap,
-                       size_t channel)
+                       size_t channel, struct nn_pace *pace)
 {
     const struct nn_window_2d *window = job->window;
     const int8_t *filter = job->args->inputs[NN_CONV_FILTER].data;
@@ -153,11 +147,12 @@ static int64_t tap_sum(const struct sixteen_job *job, const int16_t *cell, size_
     if (job->is_depthwise)
         return (int64_t)cell[channel / (size_t)window->groups] *
                filter[tap * window->out_depth + channel];
-    return nn_sixteen_dot(cell, filter + (channel * n_taps + tap) * window->in_depth,
-                          window->in_depth);
+    return nn_sixteen_dot_long(cell, filter + (channel * n_taps + tap) * window->in_depth,
+                               window->in_depth, pace);
 }
 
-static int64_t pixel_sum(const struct sixteen_job *job, const struct pixel *pixel, size_t channel)
+static int64_t pixel_sum(const struct sixteen_job *job, const struct nn_pixel_taps *pixel,
+                         size_t channel, struct nn_pace *pace)
 {
     const struct nn_window_2d *window = job->window;
     int64_t sum = 0;
@@ -166,13 +161,14 @@ static int64_t pixel_sum(const struct sixteen_job *job, const struct pixel *pixe
         size_t y = (size_t)(pixel->ys.cell + (int64_t)i * pixel->ys.cell_step);
         size_t tap_y = pixel->ys.tap + i * pixel->ys.tap_step;
 
-        for (size_t j = 0; j < pixel->xs.n; j++) {
-            size_t x = (size_t)(pixel->xs.cell + (int64_t)j * pixel->xs.cell_step);
-            size_t tap = tap_y * window->width.filter + pixel->xs.tap + j * pixel->xs.tap_step;
-            size_t cell = (pixel->image * window->height.input + y) * window->width.input + x;
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, pixel->xs.n, 5, &part);)
+            for (size_t j = part.begin; j < part.end; j++) {
+                size_t x = (size_t)(pixel->xs.cell + (int64_t)j * pixel->xs.cell_step);
+                size_t tap = tap_y * window->width.filter + pixel->xs.tap + j * pixel->xs.tap_step;
+                size_t cell = (pixel->image * window->height.input + y) * window->width.input + x;
 
-            sum += tap_sum(job, job->in + cell * window->in_depth, tap, channel);
-        }
+                sum += tap_sum(job, job->in + cell * window->in_depth, tap, channel, pace);
+            }
     }
     return sum;
 }
@@ -197,16 +193,16 @@ static void conv_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
-        struct pixel pixel = {.ys = job->taps(&window->height, row % window->out_height),
-                              .image = row / window->out_height};
+        struct nn_pixel_taps pixel = {.ys = job->taps(&window->height, row % window->out_height),
+                                      .image = row / window->out_height};
 
         for (size_t x = 0; x < window->out_width; x++) {
             pixel.xs = job->taps(&window->width, x);
-            if (nn_pace_ends(&pace, pixel_cost(job)))
+            if (nn_pace_ends(&pace, 10))
                 return;
-            for (size_t c = 0; c < window->out_depth; c++)
+            for (size_t c = 0; c < window->out_depth && !nn_pace_ends(&pace, 10); c++)
                 out[nn_direct_out_at(window, row, x, c)] = finish(
-                    pixel_sum(job, &pixel, c), nn_sixteen_bias(bias, c), multipliers[c],
+                    pixel_sum(job, &pixel, c, &pace), nn_sixteen_bias(bias, c), multipliers[c],
                     job->rounding, params->low, params->high);
         }
     }
@@ -230,7 +226,7 @@ static int nn_conv_z16__c(const struct nn_kernel_args *args)
     if (window->is_nchw) {
         nn_nchw_to_nhwc(args->scratch, job.in, window->batch,
                         (size_t)window->width.input * window->height.input, window->in_depth,
-                        sizeof(int16_t));
+                        sizeof(int16_t), args->stop);
         job.in = (const int16_t *)(const void *)args->scratch;
     }
     nn_parallel_for(args, (size_t)window->batch * window->out_height,

@@ -53,32 +53,35 @@ struct slices_job {
     bool is_half;
 };
 
-static void load_slice(const struct slices_job *job, size_t first, float *to)
+static void load_slice(const struct slices_job *job, size_t first, float *to, struct nn_pace *pace)
 {
     const struct nn_slices *s = &job->slices;
     const void *data = job->args->inputs[0].data;
 
-    for (size_t k = 0; k < s->n; k++) {
-        size_t at = first + k * s->inner;
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, s->n, 2, &part);)
+        for (size_t k = part.begin; k < part.end; k++) {
+            size_t at = first + k * s->inner;
 
-        to[k] = job->is_half ? nn_f16_to_f32(((const uint16_t *)data)[at])
-                             : ((const float *)data)[at];
-    }
+            to[k] = job->is_half ? nn_f16_to_f32(((const uint16_t *)data)[at])
+                                 : ((const float *)data)[at];
+        }
 }
 
-static void store_slice(const struct slices_job *job, size_t first, const float *from)
+static void store_slice(const struct slices_job *job, size_t first, const float *from,
+                        struct nn_pace *pace)
 {
     const struct nn_slices *s = &job->slices;
     void *data = job->args->outputs[0].data;
 
-    for (size_t k = 0; k < s->n; k++) {
-        size_t at = first + k * s->inner;
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, s->n, 2, &part);)
+        for (size_t k = part.begin; k < part.end; k++) {
+            size_t at = first + k * s->inner;
 
-        if (job->is_half)
-            ((uint16_t *)data)[at] = nn_f32_to_f16(from[k]);
-        else
-            ((float *)data)[at] = from[k];
-    }
+            if (job->is_half)
+                ((uint16_t *)data)[at] = nn_f32_to_f16(from[k]);
+            else
+                ((float *)data)[at] = from[k];
+        }
 }
 
 /* One item is one slice. */
@@ -87,6 +90,7 @@ static void slice_range(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct slices_job *job = ctx;
     const struct nn_slices *s = &job->slices;
     float *buffer = nn_worker_scratch(job->args, worker);
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t item = begin; item < end; item++) {
         size_t first = nn_slices_first(s, item);
@@ -95,9 +99,9 @@ static void slice_range(void *ctx, size_t begin, size_t end, unsigned worker)
             job->fn(job->args, (const float *)job->args->inputs[0].data + first,
                     (float *)job->args->outputs[0].data + first, s->n);
         } else {
-            load_slice(job, first, buffer);
+            load_slice(job, first, buffer, &pace);
             job->fn(job->args, buffer, buffer + s->n, s->n);
-            store_slice(job, first, buffer + s->n);
+            store_slice(job, first, buffer + s->n, &pace);
         }
     }
 }

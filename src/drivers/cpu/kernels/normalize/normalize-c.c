@@ -42,16 +42,20 @@ static int lower_l2(struct nn_lower *lower)
 /* x / max(|x|, 1e-6): a slice of zeros stays one. */
 static void l2_slice(const struct nn_kernel_args *args, const float *in, float *out, size_t n)
 {
+    struct nn_pace pace = nn_pace(args->stop);
     double sum = 0.0;
     float norm;
 
-    for (size_t i = 0; i < n; i++)
-        sum += (double)in[i] * (double)in[i];
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            sum += (double)in[i] * (double)in[i];
     norm = sqrtf((float)sum);
     norm = norm > 1e-6f ? norm : 1e-6f;
-    NN_IVDEP
-    for (size_t i = 0; i < n; i++)
-        out[i] = in[i] / norm;
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, n, 1, &part);) {
+        NN_IVDEP
+        for (size_t i = part.begin; i < part.end; i++)
+            out[i] = in[i] / norm;
+    }
 }
 
 static int nn_l2_normalization_float(const struct nn_kernel_args *args)
@@ -80,6 +84,7 @@ static void l2_slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct nn_slices *s = &job->slices;
     uint32_t flip = nn_quant_flip(in->type);
     int32_t out_zero = flip ? 0 : 128;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t item = begin; item < end; item++) {
         size_t first = nn_slices_first(s, item);
@@ -89,19 +94,21 @@ static void l2_slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
         int32_t mantissa;
         int shift;
 
-        for (size_t k = 0; k < s->n; k++) {
-            int32_t d = nn_quant_code(from[k * s->inner], flip) - in->zero_point;
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, s->n, 1, &part);)
+            for (size_t k = part.begin; k < part.end; k++) {
+                int32_t d = nn_quant_code(from[k * s->inner], flip) - in->zero_point;
 
-            sum += d * d;
-        }
+                sum += d * d;
+            }
         nn_fx_inverse_sqrt(sum, &mantissa, &shift);
-        for (size_t k = 0; k < s->n; k++) {
-            int32_t d = nn_quant_code(from[k * s->inner], flip) - in->zero_point;
-            int32_t code = out_zero + l2_code(d, mantissa, shift, flip && params->is_last);
+        for (struct nn_pace_part part = {0}; nn_pace_next_part(&pace, s->n, 3, &part);)
+            for (size_t k = part.begin; k < part.end; k++) {
+                int32_t d = nn_quant_code(from[k * s->inner], flip) - in->zero_point;
+                int32_t code = out_zero + l2_code(d, mantissa, shift, flip && params->is_last);
 
-            to[k * s->inner] = (uint8_t)nn_clamp_i32(code, nn_quant_low(in->type),
-                                                     nn_quant_high(in->type));
-        }
+                to[k * s->inner] = (uint8_t)nn_clamp_i32(code, nn_quant_low(in->type),
+                                                         nn_quant_high(in->type));
+            }
     }
 }
 

@@ -50,35 +50,39 @@ static int lower_float(struct nn_lower *lower)
 /* Elements between two looks whether to stop. */
 enum { PIECE = 16384 };
 
-static float largest_of(const float *in, size_t n)
+static float largest_of(const float *in, size_t n, struct nn_pace *pace)
 {
     float lanes[LANES];
     size_t i = 0;
 
     for (size_t k = 0; k < LANES; k++)
         lanes[k] = in[0];
-    for (; i + LANES <= n; i += LANES) {
-        for (size_t k = 0; k < LANES; k++)
-            lanes[k] = in[i + k] > lanes[k] ? in[i + k] : lanes[k];
+    for (size_t end; i + LANES <= n && !nn_pace_ends(pace, nn_min_size(n - i, PIECE));) {
+        end = nn_min_size(n / LANES * LANES, i + PIECE);
+        for (; i < end; i += LANES)
+            for (size_t k = 0; k < LANES; k++)
+                lanes[k] = in[i + k] > lanes[k] ? in[i + k] : lanes[k];
     }
-    for (; i < n; i++)
+    for (i = n / LANES * LANES; i < n; i++)
         lanes[0] = in[i] > lanes[0] ? in[i] : lanes[0];
     for (size_t k = 1; k < LANES; k++)
         lanes[0] = lanes[k] > lanes[0] ? lanes[k] : lanes[0];
     return lanes[0];
 }
 
-static float sum_of(const float *in, size_t n)
+static float sum_of(const float *in, size_t n, struct nn_pace *pace)
 {
     float lanes[LANES] = {0};
     size_t i = 0;
 
-    for (; i + LANES <= n; i += LANES) {
-        for (size_t k = 0; k < LANES; k++)
-            lanes[k] += in[i + k];
+    for (size_t end; i + LANES <= n && !nn_pace_ends(pace, nn_min_size(n - i, PIECE));) {
+        end = nn_min_size(n / LANES * LANES, i + PIECE);
+        for (; i < end; i += LANES)
+            for (size_t k = 0; k < LANES; k++)
+                lanes[k] += in[i + k];
     }
-    for (size_t k = 0; i < n; i++, k++)
-        lanes[k] += in[i];
+    for (size_t k = 0; k < n % LANES; k++)
+        lanes[k] += in[n / LANES * LANES + k];
     for (size_t k = 4; k > 0; k /= 2) {
         for (size_t j = 0; j < k; j++)
             lanes[j] += lanes[j + k];
@@ -90,8 +94,8 @@ static void softmax_slice(const struct nn_kernel_args *args, const float *in, fl
 {
     const struct softmax_params *params = args->params;
     float beta = params->beta;
-    float top = largest_of(in, n);
     struct nn_pace pace = nn_pace(args->stop);
+    float top = largest_of(in, n, &pace);
     float sum;
 
     for (size_t first = 0; first < n && !nn_pace_ends(&pace, PIECE * 4); first += PIECE) {
@@ -101,12 +105,14 @@ static void softmax_slice(const struct nn_kernel_args *args, const float *in, fl
         for (size_t i = first; i < end; i++)
             out[i] = nn_exp_f32((in[i] - top) * beta);
     }
-    sum = sum_of(out, n);
-    if (nn_pace_ends(&pace, n / 4))
-        return;
-    NN_IVDEP
-    for (size_t i = 0; i < n; i++)
-        out[i] = out[i] / sum;
+    sum = sum_of(out, n, &pace);
+    for (size_t first = 0; first < n && !nn_pace_ends(&pace, PIECE / 4); first += PIECE) {
+        size_t end = nn_min_size(n, first + PIECE);
+
+        NN_IVDEP
+        for (size_t i = first; i < end; i++)
+            out[i] = out[i] / sum;
+    }
 }
 
 /* sum and the exponentials of a piece, added in order: apart, because that keeps a loop from being widened. */
@@ -131,19 +137,21 @@ static void log_softmax_slice(const struct nn_kernel_args *args, const float *in
 {
     const struct softmax_params *params = args->params;
     float beta = params->beta;
-    float top = largest_of(in, n);
     struct nn_pace pace = nn_pace(args->stop);
+    float top = largest_of(in, n, &pace);
     float log_sum;
     double sum = 0.0;
 
     for (size_t first = 0; first < n && !nn_pace_ends(&pace, PIECE * 8); first += PIECE)
         sum = add_terms(in + first, nn_min_size(n - first, PIECE), top, beta, sum);
     log_sum = (float)log(sum);
-    if (nn_pace_ends(&pace, n / 4))
-        return;
-    NN_IVDEP
-    for (size_t i = 0; i < n; i++)
-        out[i] = (in[i] - top) * beta - log_sum;
+    for (size_t first = 0; first < n && !nn_pace_ends(&pace, PIECE / 4); first += PIECE) {
+        size_t end = nn_min_size(n, first + PIECE);
+
+        NN_IVDEP
+        for (size_t i = first; i < end; i++)
+            out[i] = (in[i] - top) * beta - log_sum;
+    }
 }
 
 /* ---- many short slices, one behind the other: each lane of a vector has one ---- */

@@ -164,12 +164,13 @@ TEST(fingerprint_is_farmhash)
         {64, UINT64_C(0x000f03eac52d3535)},  {65, UINT64_C(0xfb360c5023f60db6)},
         {200, UINT64_C(0x51320a19a60cbd6e)},
     };
+    struct nn_pace pace = nn_pace(NULL);
     uint8_t bytes[200];
 
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(i * 37 + 11);
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        ck_assert(nn_fingerprint64(bytes, known[i].n) == known[i].hash);
+        ck_assert(nn_fingerprint64(bytes, known[i].n, &pace) == known[i].hash);
 }
 TEST_END
 

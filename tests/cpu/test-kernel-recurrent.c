@@ -101,6 +101,7 @@ static double activate(int32_t code, double x)
 
 TEST(dot_products_of_every_length)
 {
+    struct nn_pace pace = nn_pace(NULL);
     float a[100], b[100];
 
     for (size_t n = 0; n < 100; n++) {
@@ -111,7 +112,7 @@ TEST(dot_products_of_every_length)
             b[i] = 0.5f + (float)(i % 7);
             wanted += (double)a[i] * (double)b[i];
         }
-        ck_assert((double)nn_dot(a, b, n) == wanted);
+        ck_assert((double)nn_dot(a, b, n, &pace) == wanted);
     }
 }
 TEST_END

@@ -12,6 +12,7 @@
 /* Scratch that is handed out from front to back. */
 struct nn_f16_scratch {
     uint8_t *next;
+    struct nn_stop *stop; /* copies may take long */
 };
 
 /* nn_f16_bytes() - scratch that n floats need; pieces are aligned to 64. */
@@ -67,7 +68,7 @@ static inline const float *nn_f16_input(struct nn_f16_scratch *wide, const struc
     if (!tensor->data || tensor->type == NNHAL_TENSOR_FLOAT32)
         return tensor->data;
     copy = nn_f16_take(wide, n);
-    nn_dequantize_load(tensor, 0, n, copy);
+    nn_dequantize_load_long(tensor, 0, n, copy, wide->stop);
     return copy;
 }
 
@@ -79,10 +80,11 @@ static inline float *nn_f16_output(struct nn_f16_scratch *wide, const struct nn_
 }
 
 /* nn_f16_store() - narrows what was written to nn_f16_output(). */
-static inline void nn_f16_store(const struct nn_tensor *tensor, const float *from)
+static inline void nn_f16_store(const struct nn_tensor *tensor, const float *from,
+                                struct nn_stop *stop)
 {
     if (tensor->type != NNHAL_TENSOR_FLOAT32)
-        nn_quantize_store(tensor, 0, tensor->size / 2, from);
+        nn_quantize_store_long(tensor, 0, tensor->size / 2, from, stop);
 }
 
 /* nn_f16_outputs() - nn_f16_output() for all outputs; further elements stay as they are. */
@@ -97,7 +99,7 @@ static inline void nn_f16_outputs(struct nn_f16_scratch *wide, const struct nn_k
 static inline void nn_f16_store_all(const struct nn_kernel_args *args, float *const *from)
 {
     for (uint32_t i = 0; i < args->n_outputs; i++)
-        nn_f16_store(&args->outputs[i], from[i]);
+        nn_f16_store(&args->outputs[i], from[i], args->stop);
 }
 
 #endif

@@ -122,7 +122,7 @@ static void take_block(struct state *st, const uint8_t *s, uint64_t factor, uint
     st->x = swap;
 }
 
-static uint64_t hash_long(const uint8_t *s, size_t n)
+static uint64_t hash_long(const uint8_t *s, size_t n, struct nn_pace *pace)
 {
     const uint64_t seed = 81;
     const uint8_t *end = s + (n - 1) / 64 * 64, *last = end + ((n - 1) & 63) - 63;
@@ -130,8 +130,10 @@ static uint64_t hash_long(const uint8_t *s, size_t n)
     uint64_t factor;
 
     st.z = fold_u64(st.y * k2 + 113) * k2;
-    for (; s != end; s += 64)
-        take_block(&st, s, k1, 1);
+    for (struct nn_pace_part part = {0};
+         nn_pace_next_part(pace, (size_t)(end - s) / 64, 20, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            take_block(&st, s + i * 64, k1, 1);
     factor = k1 + ((st.z & 0xff) << 1);
     st.w.first += (n - 1) & 63;
     st.v.first += st.w.first;
@@ -141,7 +143,7 @@ static uint64_t hash_long(const uint8_t *s, size_t n)
                    mix_u64(st.v.second, st.w.second, factor) + st.x, factor);
 }
 
-uint64_t nn_fingerprint64(const void *bytes, size_t n_bytes)
+uint64_t nn_fingerprint64(const void *bytes, size_t n_bytes, struct nn_pace *pace)
 {
     if (n_bytes <= 16)
         return hash_up_to_16(bytes, n_bytes);
@@ -149,5 +151,5 @@ uint64_t nn_fingerprint64(const void *bytes, size_t n_bytes)
         return hash_up_to_32(bytes, n_bytes);
     if (n_bytes <= 64)
         return hash_up_to_64(bytes, n_bytes);
-    return hash_long(bytes, n_bytes);
+    return hash_long(bytes, n_bytes, pace);
 }

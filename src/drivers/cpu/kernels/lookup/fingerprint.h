@@ -6,10 +6,12 @@
 #ifndef NN_CPU_LOOKUP_FINGERPRINT_H
 #define NN_CPU_LOOKUP_FINGERPRINT_H
 
+#include "base/stop.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-/* nn_fingerprint64() - of any number of bytes, also none. */
-uint64_t nn_fingerprint64(const void *bytes, size_t n_bytes);
+/* nn_fingerprint64() - of any number of bytes, also none; not of all if the pace ends. */
+uint64_t nn_fingerprint64(const void *bytes, size_t n_bytes, struct nn_pace *pace);
 
 #endif

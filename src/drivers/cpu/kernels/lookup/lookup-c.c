@@ -213,12 +213,12 @@ static bool lsh_bit(const struct lsh_job *job, size_t bit, uint8_t *key, struct 
 
     nn_dequantize_load(&job->args->inputs[0], bit, 1, &seed);
     memcpy(key, &seed, sizeof(seed));
-    for (size_t r = 0; r < n_rows && !nn_pace_ends(pace, 10 + row_bytes / 4); r++) {
+    for (size_t r = 0; r < n_rows && !nn_pace_ends(pace, 10); r++) {
         int64_t hash;
 
         nn_pace_copy(pace, key + sizeof(seed), (const char *)input->data + r * row_bytes,
                      row_bytes);
-        hash = (int64_t)nn_fingerprint64(key, sizeof(seed) + row_bytes);
+        hash = (int64_t)nn_fingerprint64(key, sizeof(seed) + row_bytes, pace);
         score += job->weights ? (double)job->weights[r] * (double)hash : (double)hash;
     }
     return score > 0.0;
@@ -261,7 +261,7 @@ static int nn_lsh_projection__c(const struct nn_kernel_args *args)
     if (params->kind == LSH_DENSE) {
         float *weights = (float *)(void *)args->scratch;
 
-        nn_dequantize_load(&args->inputs[2], 0, n_rows, weights);
+        nn_dequantize_load_long(&args->inputs[2], 0, n_rows, weights, args->stop);
         job.weights = weights;
     }
     nn_parallel_for(args, hash->dims[0], 1 + job.n_bits * (args->inputs[1].size / 4 + n_rows * 10),

@@ -211,7 +211,7 @@ static float *cell_room(const struct lstm_direction *direction, struct nn_f16_sc
 /* The first output is scratch in the reference; here it is all zeros. */
 static int nn_lstm__c(const struct nn_kernel_args *args)
 {
-    struct nn_f16_scratch wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch, args->stop};
     struct nn_pace pace = nn_pace(args->stop);
     struct lstm_direction direction;
     float *results[4];
@@ -226,7 +226,7 @@ static int nn_lstm__c(const struct nn_kernel_args *args)
     direction.out = results[3];
     walk_sequence(&direction);
     for (uint32_t i = 1; i < 4; i++)
-        nn_f16_store(&args->outputs[i], results[i]);
+        nn_f16_store(&args->outputs[i], results[i], args->stop);
     nn_pace_fill(&pace, args->outputs[0].data, 0, args->outputs[0].size);
     return 0;
 }
@@ -234,7 +234,7 @@ static int nn_lstm__c(const struct nn_kernel_args *args)
 static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 {
     const struct lstm_params *params = args->params;
-    struct nn_f16_scratch wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch, args->stop};
     struct lstm_direction direction;
     float *results[3] = {NULL};
 
@@ -270,7 +270,7 @@ static void take_sequences(const struct nn_kernel_args *args, struct nn_f16_scra
 static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 {
     const struct lstm_params *params = args->params;
-    struct nn_f16_scratch wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch, args->stop};
     struct lstm_direction forward, backward;
     float *results[6] = {NULL};
     uint32_t state = params->is_merged ? 1 : 2;

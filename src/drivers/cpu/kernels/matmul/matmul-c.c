@@ -17,6 +17,9 @@
 /* Sums of a tile, two vectors of y and an element of x stay in the registers. */
 enum { TILE_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 8 : 6, TILE_COLUMNS = 2 * NN_LANES_F32 };
 
+/* Products of each element of a row between two looks, a multiple of the four that are made at a time. */
+enum { MAX_RANGE = 4096 };
+
 struct matmul_params {
     uint32_t adjoint_x, adjoint_y;
     struct nn_multiplier multiplier; /* TENSOR_QUANT8_ASYMM_SIGNED */
@@ -100,18 +103,21 @@ static void widen_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct matmul_job *job = ctx;
     const struct nn_tensor *y = &job->args->inputs[1];
+    struct nn_pace_part part = {.end = begin * job->n};
+    struct nn_pace pace = nn_pace(job->args->stop);
     size_t matrix = job->k * job->n;
     void *to = job->args->scratch;
 
-    for (size_t at = begin * job->n; at < end * job->n; at++) {
-        size_t k = at % matrix / job->n, j = at % matrix % job->n;
-        size_t from = job->params->adjoint_y ? at - at % matrix + j * job->k + k : at;
+    while (nn_pace_next_part(&pace, end * job->n, 5, &part))
+        for (size_t at = part.begin; at < part.end; at++) {
+            size_t k = at % matrix / job->n, j = at % matrix % job->n;
+            size_t from = job->params->adjoint_y ? at - at % matrix + j * job->k + k : at;
 
-        if (is_float(y->type))
-            ((float *)to)[at] = real_at(y, from);
-        else
-            ((int32_t *)to)[at] = integer_at(y, from);
-    }
+            if (is_float(y->type))
+                ((float *)to)[at] = real_at(y, from);
+            else
+                ((int32_t *)to)[at] = integer_at(y, from);
+        }
 }
 
 static const void *prepare_y(struct matmul_job *job)
@@ -132,15 +138,30 @@ static size_t x_at(const struct matmul_job *job, size_t row, size_t k)
     return job->params->adjoint_x ? batch + k * job->m + row % job->m : row * job->k + k;
 }
 
+/* A part of the products of a row; zero before the first. */
+struct matmul_range {
+    size_t begin, end;
+};
+
+/* The next part for n elements, with a look before it. Returns: false at the end, or to stop. */
+static bool next_range(const struct matmul_job *job, size_t n, struct nn_pace *pace,
+                       struct matmul_range *range)
+{
+    range->begin = range->end;
+    range->end = nn_min_size(job->k, range->begin + MAX_RANGE);
+    return range->begin < range->end &&
+           !nn_pace_ends(pace, 1 + (range->end - range->begin) * n / 4);
+}
+
 /* n elements of a row of the result. Four rows of y at a time keep the sums in
  * registers for longer; each sum still runs in the order of k. */
 static void accumulate_float(const struct matmul_job *job, size_t row, const float *y, float *acc,
-                             size_t n)
+                             size_t n, const struct matmul_range *range)
 {
     const struct nn_tensor *x = &job->args->inputs[0];
-    size_t stride = job->n, k = 0;
+    size_t stride = job->n, k = range->begin;
 
-    for (; k + 4 <= job->k; k += 4, y += 4 * stride) {
+    for (y += k * stride; k + 4 <= range->end; k += 4, y += 4 * stride) {
         const float x0 = real_at(x, x_at(job, row, k));
         const float x1 = real_at(x, x_at(job, row, k + 1));
         const float x2 = real_at(x, x_at(job, row, k + 2));
@@ -154,7 +175,7 @@ static void accumulate_float(const struct matmul_job *job, size_t row, const flo
             acc[c] = nn_madd_one_f32(x3, y[3 * stride + c], sum);
         }
     }
-    for (; k < job->k; k++, y += stride) {
+    for (; k < range->end; k++, y += stride) {
         const float x0 = real_at(x, x_at(job, row, k));
 
         for (size_t c = 0; c < n; c++)
@@ -163,9 +184,10 @@ static void accumulate_float(const struct matmul_job *job, size_t row, const flo
 }
 
 static void accumulate_integer(const struct matmul_job *job, size_t row, const uint32_t *y,
-                               uint32_t *acc, size_t n)
+                               uint32_t *acc, size_t n, const struct matmul_range *range)
 {
-    for (size_t k = 0; k < job->k; k++, y += job->n) {
+    y += range->begin * job->n;
+    for (size_t k = range->begin; k < range->end; k++, y += job->n) {
         const uint32_t x = (uint32_t)integer_at(&job->args->inputs[0], x_at(job, row, k));
 
         for (size_t c = 0; c < n; c++)
@@ -288,11 +310,12 @@ static void row_float(const struct matmul_job *job, size_t row, size_t first, st
     for (size_t j = first; j < job->n; j += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, job->n - j);
 
-        if (nn_pace_ends(pace, 1 + job->k * n / 4))
+        if (nn_pace_ends(pace, 1 + n / 4))
             return;
         for (size_t c = 0; c < n; c++)
             acc[c] = 0.0f;
-        accumulate_float(job, row, y + j, acc, n);
+        for (struct matmul_range range = {0}; next_range(job, n, pace, &range);)
+            accumulate_float(job, row, y + j, acc, n, &range);
         for (size_t c = 0; c < n; c++) {
             if (out->type == NNHAL_TENSOR_FLOAT16)
                 ((uint16_t *)out->data)[row * job->n + j + c] = nn_f32_to_f16(acc[c]);
@@ -343,11 +366,12 @@ static void rows_integer(void *ctx, size_t begin, size_t end, unsigned worker)
         for (size_t j = 0; j < job->n; j += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n - j);
 
-            if (nn_pace_ends(&pace, 1 + job->k * n / 4))
+            if (nn_pace_ends(&pace, 1 + n / 4))
                 return;
             for (size_t c = 0; c < n; c++)
                 acc[c] = 0;
-            accumulate_integer(job, row, y + j, acc, n);
+            for (struct matmul_range range = {0}; next_range(job, n, &pace, &range);)
+                accumulate_integer(job, row, y + j, acc, n, &range);
             for (size_t c = 0; c < n; c++)
                 store_integer(job, row * job->n + j + c, (int32_t)acc[c]);
         }

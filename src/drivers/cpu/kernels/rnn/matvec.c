@@ -20,23 +20,39 @@ static inline lanes load_lanes(const float *from)
     return value;
 }
 
+enum {
+    LONG = 1 << 16,  /* products of a sum that looks by itself */
+    PIECE = 1 << 14, /* between two looks */
+};
+
+/* Whether to leave sums of n_rows rows of n products each, of which n_left are left. */
+static inline bool dot_ends(struct nn_pace *pace, size_t n_rows, size_t n, size_t n_left)
+{
+    return n > LONG &&
+           nn_pace_ends(pace, n_rows * (n_left < (size_t)PIECE ? n_left : (size_t)PIECE) / 2);
+}
+
 /* The sums of n_rows rows, each in two vectors, then their lanes, then the rest:
  * in the same order for every number of rows. */
-static inline __attribute__((__always_inline__)) void
-dot_rows(size_t n_rows, const float *weights, const float *x, size_t n, float *sums)
+static inline __attribute__((__always_inline__)) void dot_rows(size_t n_rows, const float *weights,
+                                                               const float *x, size_t n,
+                                                               float *sums, struct nn_pace *pace)
 {
     lanes even[N_ROWS] = {{0}}, odd[N_ROWS] = {{0}};
     size_t i = 0;
 
-    for (; i + 2 * N_LANES <= n; i += 2 * N_LANES) {
-        lanes x0 = load_lanes(x + i), x1 = load_lanes(x + i + N_LANES);
+    for (size_t end; i + 2 * N_LANES <= n && !dot_ends(pace, n_rows, n, n - i);) {
+        end = n > LONG && n - i > PIECE ? i + PIECE : n;
+        for (; i + 2 * N_LANES <= end; i += 2 * N_LANES) {
+            lanes x0 = load_lanes(x + i), x1 = load_lanes(x + i + N_LANES);
 
-        for (size_t r = 0; r < n_rows; r++) {
-            even[r] += load_lanes(weights + r * n + i) * x0;
-            odd[r] += load_lanes(weights + r * n + i + N_LANES) * x1;
+            for (size_t r = 0; r < n_rows; r++) {
+                even[r] += load_lanes(weights + r * n + i) * x0;
+                odd[r] += load_lanes(weights + r * n + i + N_LANES) * x1;
+            }
         }
     }
-    for (; i + N_LANES <= n; i += N_LANES)
+    for (i = n / (2 * N_LANES) * (2 * N_LANES); i + N_LANES <= n; i += N_LANES)
         for (size_t r = 0; r < n_rows; r++)
             even[r] += load_lanes(weights + r * n + i) * load_lanes(x + i);
     for (size_t r = 0; r < n_rows; r++) {
@@ -47,11 +63,11 @@ dot_rows(size_t n_rows, const float *weights, const float *x, size_t n, float *s
     }
 }
 
-float nn_dot(const float *a, const float *b, size_t n)
+float nn_dot(const float *a, const float *b, size_t n, struct nn_pace *pace)
 {
     float sum;
 
-    dot_rows(1, a, b, n, &sum);
+    dot_rows(1, a, b, n, &sum, pace);
     return sum;
 }
 
@@ -63,12 +79,12 @@ void nn_matvec_add(float *out, const float *weights, const float *x, size_t n_ro
     for (; r + N_ROWS <= n_rows && !nn_pace_ends(pace, 5 + n); r += N_ROWS) {
         float sums[N_ROWS];
 
-        dot_rows(N_ROWS, weights + r * n, x, n, sums);
+        dot_rows(N_ROWS, weights + r * n, x, n, sums, pace);
         for (size_t k = 0; k < N_ROWS; k++)
             out[r + k] += sums[k];
     }
     for (; r < n_rows && !nn_pace_ends(pace, 5 + n / 2); r++)
-        out[r] += nn_dot(weights + r * n, x, n);
+        out[r] += nn_dot(weights + r * n, x, n, pace);
 }
 
 #define EACH(expression)                                                                           \

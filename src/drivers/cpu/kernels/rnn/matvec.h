@@ -27,8 +27,8 @@ enum nn_rnn_activation {
 void nn_matvec_add(float *out /* [n_rows] */, const float *weights /* [n_rows, n] */,
                    const float *x /* [n] */, size_t n_rows, size_t n, struct nn_pace *pace);
 
-/* nn_dot() - the sum over i of a[i] * b[i]. */
-float nn_dot(const float *a, const float *b, size_t n);
+/* nn_dot() - the sum over i of a[i] * b[i]; not of all if the pace ends. */
+float nn_dot(const float *a, const float *b, size_t n, struct nn_pace *pace);
 
 /* nn_rnn_activate() - applies an activation (a code of 0 to 6) to n values. */
 void nn_rnn_activate(int32_t code, float *values, size_t n, struct nn_pace *pace);

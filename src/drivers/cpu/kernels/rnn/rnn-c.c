@@ -121,7 +121,7 @@ static void take_cell(const struct nn_kernel_args *args, struct nn_f16_scratch *
 static int nn_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
-    struct nn_f16_scratch wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch, args->stop};
     struct rnn_direction direction = {0};
 
     take_cell(args, &wide, NN_RNN_WEIGHTS, params->activation, &direction);
@@ -131,15 +131,15 @@ static int nn_rnn__c(const struct nn_kernel_args *args)
     direction.out = nn_f16_output(&wide, &args->outputs[1]);
     direction.last_h = nn_f16_output(&wide, &args->outputs[0]);
     walk_sequence(args, &direction);
-    nn_f16_store(&args->outputs[0], direction.last_h);
-    nn_f16_store(&args->outputs[1], direction.out);
+    nn_f16_store(&args->outputs[0], direction.last_h, args->stop);
+    nn_f16_store(&args->outputs[1], direction.out, args->stop);
     return 0;
 }
 
 static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
-    struct nn_f16_scratch wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch, args->stop};
     struct rnn_direction direction = {0};
     float *results[2] = {NULL};
 
@@ -187,7 +187,7 @@ static void take_inputs(const struct nn_kernel_args *args, struct nn_f16_scratch
 static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
-    struct nn_f16_scratch wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch, args->stop};
     struct rnn_direction forward = {0}, backward = {0};
     float *results[4] = {NULL};
     uint32_t state = params->is_merged ? 1 : 2;
@@ -247,14 +247,14 @@ static float run_filter(const struct svdf *svdf, size_t f, const float *x, const
 {
     const float *time = svdf->time + f * svdf->n_memory;
     size_t last = svdf->n_memory - 1;
-    float newest = nn_dot(svdf->features + f * svdf->n_inputs, x, svdf->n_inputs);
+    float newest = nn_dot(svdf->features + f * svdf->n_inputs, x, svdf->n_inputs, pace);
 
     if (last) {
         nn_pace_copy(pace, state_out, state + 1, (last - 1) * sizeof(*state_out));
         state_out[last - 1] = newest;
     }
     state_out[last] = 0.0f;
-    return nn_dot(state, time, last) + newest * time[last];
+    return nn_dot(state, time, last, pace) + newest * time[last];
 }
 
 static void svdf_batches(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -285,7 +285,7 @@ static void svdf_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 static int nn_svdf__c(const struct nn_kernel_args *args)
 {
     const struct svdf_params *params = args->params;
-    struct nn_f16_scratch wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch, args->stop};
     struct svdf svdf = {
         .n_inputs = args->inputs[NN_SVDF_FEATURES].dims[1],
         .n_filters = args->inputs[NN_SVDF_FEATURES].dims[0],
@@ -305,8 +305,8 @@ static int nn_svdf__c(const struct nn_kernel_args *args)
 
     nn_parallel_for(args, args->inputs[NN_SVDF_INPUT].dims[0],
                     1 + svdf.n_filters * (svdf.n_inputs + svdf.n_memory) / 2, svdf_batches, &svdf);
-    nn_f16_store(&args->outputs[0], svdf.state_out);
-    nn_f16_store(&args->outputs[1], svdf.out);
+    nn_f16_store(&args->outputs[0], svdf.state_out, args->stop);
+    nn_f16_store(&args->outputs[1], svdf.out, args->stop);
     return 0;
 }
 

@@ -44,19 +44,21 @@ struct peak {
     float dx, dy, score;
 };
 
-static void find_largest(const struct heatmap *map, const float *values, struct peak *peak)
+static void find_largest(const struct heatmap *map, const float *values, struct peak *peak,
+                         struct nn_pace *pace)
 {
     float largest = -FLT_MAX;
 
-    for (size_t i = 0; i < map->side * map->side; i++) {
-        float here = values[i * map->pixel];
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, map->side * map->side, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++) {
+            float here = values[i * map->pixel];
 
-        if (here > largest) {
-            largest = here;
-            peak->x = i % map->side;
-            peak->y = i / map->side;
+            if (here > largest) {
+                largest = here;
+                peak->x = i % map->side;
+                peak->y = i / map->side;
+            }
         }
-    }
     peak->score = largest;
 }
 
@@ -105,14 +107,14 @@ static void find_keypoints(const struct heatmap *map, size_t b, float *values)
     struct nn_pace pace = nn_pace(map->args->stop);
     float box[4], point[2];
 
-    nn_dequantize_load(&map->args->inputs[0], b * n, n, values);
+    nn_dequantize_load_long(&map->args->inputs[0], b * n, n, values, map->args->stop);
     nn_dequantize_load(&map->args->inputs[1], b * 4, 4, box);
     for (size_t k = 0; k < map->n_keypoints; k++) {
         struct peak peak = {0};
 
-        if (nn_pace_ends(&pace, 2 * map->side * map->side))
+        if (nn_pace_ends(&pace, 20))
             return;
-        find_largest(map, values + k * map->keypoint, &peak);
+        find_largest(map, values + k * map->keypoint, &peak, &pace);
         fit_surface(map, values + k * map->keypoint, &peak);
         point[0] = box[0] + ((float)peak.x + peak.dx + 0.5f) / (float)map->side * (box[2] - box[0]);
         point[1] = box[1] + ((float)peak.y + peak.dy + 0.5f) / (float)map->side * (box[3] - box[1]);

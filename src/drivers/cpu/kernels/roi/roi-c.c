@@ -363,7 +363,7 @@ static int nn_roi_align_float__c(const struct nn_kernel_args *args)
     align.data = nn_f16_input(&wide, &args->inputs[0]);
     align.result = nn_f16_output(&wide, &args->outputs[0]);
     r = run_align(&align, align_f32);
-    nn_f16_store(&args->outputs[0], align.result);
+    nn_f16_store(&args->outputs[0], align.result, args->stop);
     return r;
 }
 

@@ -124,13 +124,14 @@ int nn_slot_reserve(struct nn_slot *slot, uint32_t type)
     return nn_error_trace(reserve_own(slot));
 }
 
-int nn_slot_copy_in(struct nn_slot *slot, const void *data)
+int nn_slot_copy_in(struct nn_slot *slot, const void *data, struct nn_stop *stop)
 {
+    struct nn_pace pace = nn_pace(stop);
     int r = reserve_own(slot);
 
     if (r)
         return nn_error_trace(r);
     if (slot->size)
-        memcpy(slot->data, data, slot->size);
+        nn_pace_copy(&pace, slot->data, data, slot->size);
     return 0;
 }

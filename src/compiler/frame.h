@@ -10,6 +10,7 @@
 #define NN_COMPILER_FRAME_H
 
 #include "base/meter.h"
+#include "base/stop.h"
 
 #include <nnhal/types.h>
 
@@ -60,8 +61,9 @@ int nn_slot_shape(struct nn_slot *slot, uint32_t type, uint32_t n_dims, const ui
  * Returns: 0 with data set (never NULL), -ENOMEM, -EDQUOT. */
 int nn_slot_reserve(struct nn_slot *slot, uint32_t type);
 
-/* nn_slot_copy_in() - makes the value the slot's own copy of size bytes.
+/* nn_slot_copy_in() - makes the value the slot's own copy of size bytes, which is not whole if stop
+ * has an outcome then.
  * Returns: 0, -ENOMEM, -EDQUOT. */
-int nn_slot_copy_in(struct nn_slot *slot, const void *data);
+int nn_slot_copy_in(struct nn_slot *slot, const void *data, struct nn_stop *stop);
 
 #endif

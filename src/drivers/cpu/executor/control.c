@@ -64,9 +64,12 @@ static int lend_input(struct nn_run *run, uint32_t graph, struct nn_frame *frame
     return from->is_omitted ? 0 : nn_run_declared(run, value, slot);
 }
 
-/* Hands a value over: to where it is wanted if it is there already or fits, else with its buffer. */
-static int hand_over(struct nn_slot *from, struct nn_slot *to)
+/* Hands a value over: to where it is wanted if it is there already or fits, else with its buffer.
+ * Returns: 0, NN_EXEC_E_DEADLINE, _CANCELLED, -ENOMEM, -EDQUOT. */
+static int hand_over(struct nn_slot *from, struct nn_slot *to, struct nn_stop *stop)
 {
+    struct nn_pace pace = nn_pace(stop);
+
     to->size = from->size;
     to->n_dims = from->n_dims;
     memcpy(to->dims, from->dims, sizeof(to->dims));
@@ -76,7 +79,7 @@ static int hand_over(struct nn_slot *from, struct nn_slot *to)
     } else if (to->bound && to->bound_bytes >= to->size) {
         to->data = to->bound;
         if (to->size)
-            memcpy(to->data, from->data, to->size);
+            nn_pace_copy(&pace, to->data, from->data, to->size);
     } else if (from->data == from->own) {
         void *own = to->own;
         uint64_t own_bytes = to->own_bytes;
@@ -86,9 +89,12 @@ static int hand_over(struct nn_slot *from, struct nn_slot *to)
         from->data = from->own = own;
         from->own_bytes = own_bytes;
     } else {
-        return nn_error_trace(nn_slot_copy_in(to, from->data));
+        int r = nn_slot_copy_in(to, from->data, stop);
+
+        if (r)
+            return nn_error_trace(r);
     }
-    return 0;
+    return nn_stop_outcome(stop);
 }
 
 /* An output of the node takes what from holds. */
@@ -103,9 +109,9 @@ static int set_output(struct nn_run *run, uint32_t graph, struct nn_frame *frame
         nn_refuse(run->why, "a branch or body does not compute an output");
         return NN_EXEC_E_REFUSED;
     }
-    r = hand_over(from, slot);
+    r = hand_over(from, slot, run->stop);
     if (r)
-        return nn_error_trace(r);
+        return r;
     slot->scale = value->scale;
     slot->zero_point = value->zero_point;
     return nn_run_declared(run, value, slot);
@@ -218,7 +224,7 @@ static int run_body(struct nn_run *run, struct while_loop *loop)
             nn_refuse(run->why, "the body of a loop does not compute an output");
             return NN_EXEC_E_REFUSED;
         }
-        r = hand_over(out, &loop->state[i]);
+        r = hand_over(out, &loop->state[i], run->stop);
     }
     return r;
 }

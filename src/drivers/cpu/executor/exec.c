@@ -33,8 +33,10 @@ static int bind_input(struct nn_run *run, const struct nn_value *value, struct n
     r = nn_run_declared(run, value, slot);
     if (r)
         return r;
-    if ((uintptr_t)input->data % (element ? element : 1))
-        return nn_error_trace(nn_slot_copy_in(slot, input->data));
+    if ((uintptr_t)input->data % (element ? element : 1)) {
+        r = nn_slot_copy_in(slot, input->data, run->stop);
+        return r ? nn_error_trace(r) : nn_stop_outcome(run->stop);
+    }
     slot->data = (void *)(uintptr_t)input->data;
     return 0;
 }
@@ -72,6 +74,7 @@ static int bind_arguments(struct nn_run *run, struct nn_frame *frame,
 /* The shape is told also when the memory is too small: the caller asks again with more. */
 static int give_output(struct nn_run *run, const struct nn_slot *slot, struct nnhal_output *output)
 {
+    struct nn_pace pace = nn_pace(run->stop);
     uint32_t n, dims[NNHAL_MAX_RANK];
 
     if (!slot->is_known || !nn_dims_merge(output->n_dimensions, output->dimensions, slot->n_dims,
@@ -88,8 +91,8 @@ static int give_output(struct nn_run *run, const struct nn_slot *slot, struct nn
         return NN_EXEC_E_INSUFFICIENT;
     }
     if (slot->size && slot->data != output->data)
-        memcpy(output->data, slot->data, slot->size);
-    return 0;
+        nn_pace_copy(&pace, output->data, slot->data, slot->size);
+    return nn_stop_outcome(run->stop);
 }
 
 /* One output that does not fit does not keep the shapes of the others from being told. */

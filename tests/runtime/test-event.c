@@ -337,6 +337,57 @@ TEST(a_computation_waits_for_its_dependencies)
 }
 TEST_END
 
+static _Atomic bool is_told, was_late;
+
+/* What a dependency leaves behind goes when the end has been told, or at the latest after 2 s. */
+static void release_late(void *prepared)
+{
+    struct timespec pause = {.tv_nsec = 10000000};
+
+    for (int i = 0; i < 200 && !is_told; i++)
+        nanosleep(&pause, NULL);
+    was_late = !is_told;
+    fake.n_released++;
+    free(prepared);
+}
+
+static void release_slowly(void)
+{
+    fake.driver.release = release_late;
+}
+
+TEST(an_end_does_not_wait_for_what_was_before)
+{
+    ANeuralNetworksEvent *first = NULL, *second = NULL;
+    const ANeuralNetworksEvent *on_first[1];
+    struct timespec pause = {.tv_nsec = 10000000};
+    struct rt_run a, b;
+
+    fake_on_reset = release_slowly;
+    rt_init();
+    rt_run_init(&a);
+    rt_run_init(&b);
+    OK(ANeuralNetworksExecution_startCompute(a.execution, &first));
+    OK(ANeuralNetworksEvent_wait(first));
+    fake_gate_close();
+    on_first[0] = first;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(b.execution, on_first, 1, 0, &second));
+    fake_gate_wait(1);
+    ANeuralNetworksEvent_free(first);
+    rt_run_done(&a);
+    ck_assert_uint_eq(fake.n_released, 0);
+    fake_gate_open();
+    OK(ANeuralNetworksEvent_wait(second));
+    is_told = true;
+    while (fake.n_released == 0)
+        nanosleep(&pause, NULL);
+    ck_assert(!was_late);
+    ANeuralNetworksEvent_free(second);
+    rt_run_done(&b);
+    fake_on_reset = NULL;
+}
+TEST_END
+
 /* Android runs on what the failed one left. */
 TEST(a_failed_dependency_fails_what_follows)
 {
@@ -646,7 +697,7 @@ CHECK_MAIN("event", an_event_tells_of_the_end, an_execution_may_be_freed_in_flig
            executions_of_one_compilation_run_beside_each_other,
            models_and_compilations_are_shared_by_threads, any_number_of_threads_may_wait,
            our_threads_take_no_signals, fences_are_events, descriptor_0_can_be_a_fence,
-           a_computation_waits_for_its_dependencies, a_failed_dependency_fails_what_follows,
-           a_deadline_ends_the_wait_for_dependencies, dependencies_ask_for_more,
-           a_device_waits_for_fences_by_itself, a_device_passes_failures_on,
-           a_forked_child_has_dead_objects)
+           a_computation_waits_for_its_dependencies, an_end_does_not_wait_for_what_was_before,
+           a_failed_dependency_fails_what_follows, a_deadline_ends_the_wait_for_dependencies,
+           dependencies_ask_for_more, a_device_waits_for_fences_by_itself,
+           a_device_passes_failures_on, a_forked_child_has_dead_objects)

@@ -132,14 +132,18 @@ static void tell_end(ANeuralNetworksEvent *event, int r)
 }
 
 /* The job holds no reference: nn_rt_event_free() waits until this has unlocked, so that no
- * computation outlives its event. */
+ * computation outlives its event. The last references of what was before it may go here, which may
+ * ask a process that is stopped by now: the end is told first. */
 static void event_finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
 {
+    struct nn_rt_links before = event->link.before;
+
     if (r && why->text[0])
         nn_rt_object_set_message(&event->execution->object, why->text);
     nn_rt_execution_end(event->execution, r);
-    unref_links(&event->link.before);
+    event->link.before = (struct nn_rt_links){0};
     tell_end(event, r);
+    unref_links(&before);
 }
 
 static void event_compute(struct nn_job *job)

@@ -9,18 +9,19 @@
  *     F2x2=1,2    the same with these numbers, over and over; INT32 tensors so are constants
  *     !F2x2       a constant; in preparations all are
  *     F-          an omitted one
- *     i3 f0.5 b1  a scalar
+ *     i3 f0.5 b1  a scalar; h1 of float16
  *     :           outputs follow, of shapes that inference finds
  *
  * and @SCALE/ZERO behind a letter where the usual quantization would not do. What the execution
  * does not finish within 2 s fails. NN_TEST_GAP_MS bounds the time of a processor between two looks
  * at the deadline, too: the promise, for a build that is optimized. The least of three measurements
  * counts: caches and memory are the machine's, and other load slows what a processor does. */
-#define CHECK_TIMEOUT_S 300 /* more than 160 rows, a third of a second each */
+#define CHECK_TIMEOUT_S 300 /* more than 200 rows, a third of a second each */
 
 #include "base/stop.h"
 #include "base/sys.h"
 #include "cpu/builder.h"
+#include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/lowering/fold.h"
 #include "model/ops.h"
 #include "model/types.h"
@@ -42,6 +43,7 @@ struct busy_row {
     uint32_t operation;
     const char *operands;
     uint32_t n_more; /* of the operation, each with the result before it as first input */
+    uint32_t offset; /* of the inputs' bytes: those that are not aligned are copied */
 };
 
 #define BIG   "F16777216"
@@ -280,6 +282,60 @@ static const struct busy_row rows[] = {
      "Q1x70000@0.0078125/128 Q2x70000@0.5/255 Q2x70000@0.5/255 Q2x70000@0.5/255 Q2x70000@0.5/255 "
      "Q2x2@0.5/255 Q2x2@0.5/255 Q2x2@0.5/255 Q2x2@0.5/255 I2@0.00390625/0 I2@0.00390625/0 "
      "I2@0.00390625/0 I2@0.00390625/0 Z1x2 Q1x2@0.0078125/128 : Z Q@0.0078125/128"},
+    {NNHAL_OP_RELU, BIG " : F", 0, 1},
+    /* One sum, or one window, of all that there is. */
+    {NNHAL_OP_CONV_2D, "Q1x4000x4000x1 Q1x4000x4000x1 I1@0.25/0 i0 i0 i0 i0 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_CONV_2D, "Q1x4000x4000x1 !Q1x4000x4000x1 !I1@0.25/0 i0 i0 i0 i0 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_CONV_2D, "Q1x1x1x32000000 !Q1x1x1x32000000 !I1@0.25/0 i0 i0 i0 i0 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_CONV_2D, "F1x4000x4000x1 F1x4000x4000x1 F1 i0 i0 i0 i0 i1 i1 i0 : F"},
+    {NNHAL_OP_CONV_2D, "F1x4000x4000x1 !F1x4000x4000x1 !F1 i0 i0 i0 i0 i1 i1 i0 : F"},
+    {NNHAL_OP_CONV_2D, "F1x1x1x16000000 !F1x1x1x16000000 !F1 i0 i0 i0 i0 i1 i1 i0 : F"},
+    {NNHAL_OP_CONV_2D, "H1x1x1x16000000 H1x1x1x16000000 H1 i0 i0 i0 i0 i1 i1 i0 : H"},
+    {NNHAL_OP_CONV_2D,
+     "Q1x32000000x1x1 Q1x1x1x32000000 I1@0.25/0 i0 i0 i0 i0 i1 i1 i0 b1 i1 i1 : Q@9/0"},
+    {NNHAL_OP_DEPTHWISE_CONV_2D, "F1x4000x4000x1 F1x4000x4000x1 F1 i0 i0 i0 i0 i1 i1 i1 i0 : F"},
+    {NNHAL_OP_DEPTHWISE_CONV_2D,
+     "F1x1x1x8000000 !F1x1x1x8000000 !F8000000 i0 i0 i0 i0 i1 i1 i1 i0 : F"},
+    {NNHAL_OP_DEPTHWISE_CONV_2D,
+     "Q1x4000x4000x1 Q1x4000x4000x1 I1@0.25/0 i0 i0 i0 i0 i1 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_DEPTHWISE_CONV_2D,
+     "Q1x1x1x8000000 !Q1x1x1x8000000 !I8000000@0.25/0 i0 i0 i0 i0 i1 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_GROUPED_CONV_2D, "F1x4000x4000x1 F1x4000x4000x1 F1 i0 i0 i0 i0 i1 i1 i1 i0 b0 : F"},
+    {NNHAL_OP_GROUPED_CONV_2D, "H1x16000000x1x1 H1x1x1x16000000 H1 i0 i0 i0 i0 i1 i1 i1 i0 b1 : H"},
+    {NNHAL_OP_GROUPED_CONV_2D,
+     "Q1x32000000x1x1 Q1x1x1x32000000 I1@0.25/0 i0 i0 i0 i0 i1 i1 i1 i0 b1 : Q@9/0"},
+    {NNHAL_OP_TRANSPOSE_CONV_2D,
+     "F1x4000x4000x1 F1x4000x4000x1 F1 i3999 i3999 i3999 i3999 i1 i1 i0 b0 : F"},
+    {NNHAL_OP_FULLY_CONNECTED, "Q1x32000000 Q1x32000000 I1@0.25/0 i0 : Q@9/0"},
+    {NNHAL_OP_FULLY_CONNECTED, "Q1x32000000 !Q1x32000000 !I1@0.25/0 i0 : Q@9/0"},
+    {NNHAL_OP_FULLY_CONNECTED, "Q16x2000000 !Q16x2000000 !I16@0.25/0 i0 : Q@9/0"},
+    {NNHAL_OP_FULLY_CONNECTED, "S1x32000000 !S1x32000000 !I1@0.25/0 i0 : S@9/0"},
+    {NNHAL_OP_FULLY_CONNECTED, "F1x16000000 F1x16000000 F1 i0 : F"},
+    {NNHAL_OP_FULLY_CONNECTED, "F1x16000000 !F1x16000000 !F1 i0 : F"},
+    {NNHAL_OP_FULLY_CONNECTED, "H1x16000000 H1x16000000 H1 i0 : H"},
+    {NNHAL_OP_FULLY_CONNECTED, "F1x1 F16000000x1 F16000000 i0 : F"},
+    {NNHAL_OP_FULLY_CONNECTED, "H1x1 H16000000x1 H16000000 i0 : H"},
+    {NNHAL_OP_FULLY_CONNECTED, "Q1x1 Q16000000x1 I16000000@0.25/0 i0 : Q@9/0"},
+    {NNHAL_OP_FULLY_CONNECTED, "Q1x1 !Q16000000x1 !I16000000@0.25/0 i0 : Q@9/0"},
+    {NNHAL_OP_LSH_PROJECTION, "F1x1 I1x16000000 F1 i2 : I"},
+    {NN_TFLITE_OP(FULLY_CONNECTED), "Z1x32000000 Y1x32000000 L1 i0 : Z"},
+    {NN_TFLITE_OP(CONV_2D), "Z1x4000x4000x1 Y1x4000x4000x1 L1 i0 i0 i0 i0 i1 i1 i0 : Z"},
+    {NN_TFLITE_OP(CONV_2D), "Z1x32000000x1x1 Y1x1x1x32000000 L1 i0 i0 i0 i0 i1 i1 i0 b1 i1 i1 : Z"},
+    {NN_TFLITE_OP(DEPTHWISE_CONV_2D),
+     "Z1x4000x4000x1 Y1x4000x4000x1 L1 i0 i0 i0 i0 i1 i1 i1 i0 : Z"},
+    {NNHAL_OP_SOFTMAX, "F16777216x1 f1 i0 : F"},
+    {NNHAL_OP_SOFTMAX, "H1x32000000 h1 : H"},
+    {NNHAL_OP_L2_NORMALIZATION, "F1x16777216 : F"},
+    {NNHAL_OP_L2_NORMALIZATION, "H1x32000000 : H"},
+    {NNHAL_OP_L2_NORMALIZATION, "Q1x32000000 : Q@0.0078125/128"},
+    {NNHAL_OP_BATCH_MATMUL, "F1x1x16000000 F1x16000000x1 b0 b0 : F"},
+    {NNHAL_OP_BATCH_MATMUL, "H1x1x16000000 H1x1x16000000 b0 b1 : H"},
+    {NNHAL_OP_BATCH_MATMUL, "S1x1x32000000 S1x32000000x1 b0 b0 : S@9/0"},
+    {NNHAL_OP_RNN, "F1x16000000 F1x16000000 F1x1 F1 F1x1 i1 : F F"},
+    {NNHAL_OP_RNN, "H1x4000 H4000x4000 H4000x4000 H4000 H1x4000 i1 : H H"},
+    {NNHAL_OP_SVDF, "F1x16000000 F1x16000000 F1x10 F- F1x10 i1 i0 : F F"},
+    {NNHAL_OP_ROI_ALIGN, "H1x4000x4000x1 H1x4 I1 i7 i7 h1 h1 i1 i1 b0 : H"},
+    {NNHAL_OP_HEATMAP_MAX_KEYPOINT, "F1x4000x4000x1 F1x4 b0 : F F"},
     {NN_TFLITE_OP(TRANSPOSE), "F64x8x8x64x64 I5=4,2,0,3,1 : F"},
     {NN_TFLITE_OP(DIV), "F64x8x8x64x64 F64x1x8x1x64 i0 : F"},
 };
@@ -313,6 +369,7 @@ static uint32_t type_of(char letter)
                  {'L', NN_TYPE_TENSOR_INT64},
                  {'i', NNHAL_INT32},
                  {'f', NNHAL_FLOAT32},
+                 {'h', NNHAL_FLOAT16},
                  {'b', NNHAL_BOOL}};
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -374,6 +431,10 @@ static void *make_numbers(struct builder *b, const struct busy_operand *operand)
 
 static uint32_t add_scalar(struct builder *b, uint32_t type, const char *text)
 {
+    uint16_t half = nn_f32_to_f16(strtof(text, NULL));
+
+    if (type == NNHAL_FLOAT16)
+        return builder_constant(b, 0, type, 0, NULL, 0, 0, &half, sizeof(half), 0);
     if (type == NNHAL_FLOAT32)
         return builder_f32(b, 0, strtof(text, NULL));
     return type == NNHAL_BOOL ? builder_bool(b, 0, text[0] == '1')
@@ -383,6 +444,7 @@ static uint32_t add_scalar(struct builder *b, uint32_t type, const char *text)
 struct busy_model {
     struct builder b;
     bool is_constant; /* all operands: what the operation does is done in prepare() */
+    uint32_t offset;  /* as in the row */
     struct builder_run run;
     const void *data[BUILDER_MAX_IO];
     size_t sizes[BUILDER_MAX_IO];
@@ -406,7 +468,7 @@ static uint32_t add_input(struct busy_model *m, const char *text)
         uint32_t i = b->graphs[0].n_inputs;
 
         ck_assert_uint_lt(i, sizeof(m->data) / sizeof(m->data[0]));
-        m->data[i] = operand.numbers ? make_numbers(b, &operand) : zeroes;
+        m->data[i] = operand.numbers ? make_numbers(b, &operand) : (uint8_t *)zeroes + m->offset;
         m->sizes[i] = operand.n_bytes;
         return builder_input(b, 0, operand.type, operand.rank, operand.dims, operand.scale,
                              operand.zero_point);
@@ -469,6 +531,7 @@ static struct busy_model *model_new(const struct busy_row *row, bool is_constant
         ck_assert_uint_eq(m->b.driver->open(&m->b.services, &m->b.device), NNHAL_NONE);
     }
     m->is_constant = is_constant;
+    m->offset = row->offset;
     snprintf(text, sizeof(text), "%s", row->operands);
     for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         if (word[0] == ':')

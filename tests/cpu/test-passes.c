@@ -255,12 +255,12 @@ TEST(joined_steps_share_their_memory)
 
     builder_init(&b, 1);
     build_residual(&b);
-    check_plan(&b, "plan(nodes 0..4, arena 576, weights 1908)\n"
-                   "  0 max_pool_2d_f32__c(slot0, weights+1184, weights+1200, weights+1200, "
-                   "weights+1216, weights+1216, weights+1232) -> arena+0\n"
-                   "  1 conv_2d_f32__c(slot0, weights+1248, weights+1824, weights+1840, "
-                   "weights+1856, weights+1872, weights+1888) -> slot15\n"
-                   "  + 2 add_f32__c(slot15, arena+0, weights+1904) -> slot15\n"
+    check_plan(&b, "plan(nodes 0..4, arena 576, weights 1364)\n"
+                   "  0 max_pool_2d_f32__c(slot0, weights+640, weights+656, weights+656, "
+                   "weights+672, weights+672, weights+688) -> arena+0\n"
+                   "  1 conv_2d_f32__c(slot0, weights+704, weights+1280, weights+1296, "
+                   "weights+1312, weights+1328, weights+1344) -> slot15\n"
+                   "  + 2 add_f32__c(slot15, arena+0, weights+1360) -> slot15\n"
                    "  + 3 tanh_f32__c(slot15) -> slot15\n"
                    "  done\n");
     builder_done(&b);

@@ -82,7 +82,8 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
         return NULL;
     if (nn_meter_charge(arena->meter, capacity) < 0)
         return NULL;
-    chunk = nn_block_new(total);
+    /* Large pages for large blocks alone: an alignment to them costs address space. */
+    chunk = capacity > 2 * LAST_CHUNK_BYTES ? nn_block_new(total) : malloc(total);
     if (!chunk) {
         nn_meter_uncharge(arena->meter, capacity);
         return NULL;

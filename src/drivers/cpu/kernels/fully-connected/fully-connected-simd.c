@@ -146,7 +146,8 @@ static void dense_columns(void *ctx, size_t begin, size_t end, unsigned worker)
         struct nn_gemm_simd_tile tiles[NN_GEMM_SIMD_TILES];
         size_t stop = nn_min_size(b + ROWS_AT_ONCE, job->n_rows), n_tiles = 0;
 
-        if (nn_pace_ends(&pace, stop - b))
+        /* 64 products a nanosecond; a call with many of them looks by itself, too. */
+        if (nn_pace_ends(&pace, 1 + (stop - b) * job->stride * (last - first) / 64))
             return;
         for (size_t i = b; i < stop; i += NN_GEMM_SIMD_ROWS)
             tiles[n_tiles++] = (struct nn_gemm_simd_tile){job->rows + i * job->stride, job->stride,

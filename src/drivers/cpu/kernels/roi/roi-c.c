@@ -354,7 +354,8 @@ static int run_align(struct align *align, nn_range_fn fn)
 
 static int nn_roi_align_float__c(const struct nn_kernel_args *args)
 {
-    struct nn_f16_scratch wide = {args->scratch + roi_bytes(args->inputs[NN_ROI_BOXES].dims[0])};
+    struct nn_f16_scratch wide = {args->scratch + roi_bytes(args->inputs[NN_ROI_BOXES].dims[0]),
+                                  args->stop};
     struct align align;
     int r = take_align(args, &align);
 

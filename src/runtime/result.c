@@ -2,6 +2,7 @@
 #include "runtime/result.h"
 
 #include "base/cleanup.h"
+#include "base/plain.h"
 
 #include <nnhal/types.h>
 
@@ -73,14 +74,17 @@ static int result_from_status(uint32_t status)
 
 int nn_fail_status(struct nn_why *why, uint32_t status, const char *who, const char *message)
 {
+    char line[NN_WHY_BYTES]; /* another process wrote it */
+
     if (status == NNHAL_NONE)
         return 0;
     if (!message || !message[0])
         message = describe_status(status);
+    nn_plain_line(message, line, sizeof(line));
     /* A host's sentence often names the device already. */
-    if (strstr(message, who))
-        return nn_fail(why, result_from_status(status), "%s", message);
-    return nn_fail(why, result_from_status(status), "%s: %s", who, message);
+    if (strstr(line, who))
+        return nn_fail(why, result_from_status(status), "%s", line);
+    return nn_fail(why, result_from_status(status), "%s: %s", who, line);
 }
 
 int nn_result_from_error(int r)

@@ -3,6 +3,7 @@
 #include "bench-inputs.h"
 #include "explanation.h"
 #include "session.h"
+#include "text.h"
 #include "tool.h"
 
 #include <unistd.h>
@@ -46,12 +47,15 @@ static int open_session(const struct explain_options *o, struct session *session
 static int make_explanation(struct session *session, const struct explain_options *o,
                             struct explanation *e)
 {
+    char why[256] = "";
     int status;
 
     *e = (struct explanation){
         .session = session, .info = e->info, .plan.size = sizeof(e->plan), .n_runs = o->n_runs};
-    if (nnhal_compilation_get_plan(session->compilation, &e->plan) != ANEURALNETWORKS_NO_ERROR)
-        return tool_error(TOOL_FAILED, "there is no plan: out of memory");
+    if (nnhal_compilation_get_plan(session->compilation, &e->plan) != ANEURALNETWORKS_NO_ERROR) {
+        nnhal_get_last_error(why, sizeof(why));
+        return tool_error(TOOL_FAILED, "there is no plan: %s", text_make_plain(why));
+    }
     if (!o->n_runs)
         return TOOL_OK;
     status = bench_fill_inputs(session, "random");
@@ -93,7 +97,7 @@ static int explain_command(int argc, char **argv)
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
     if (nnhal_tflite_info_read(o.session.model, &info, message, sizeof(message)) < 0)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", o.session.model, message);
+        return tool_error(TOOL_BAD_FILE, "%s: %s", o.session.model, text_make_plain(message));
     status = explain_described(&o, info);
     nnhal_tflite_info_free(info);
     return status;

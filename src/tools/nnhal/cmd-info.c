@@ -221,7 +221,7 @@ static int info_command(int argc, char **argv)
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
     if (nnhal_tflite_info_read(argv[optind], &info, message, sizeof(message)) < 0)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", argv[optind], message);
+        return tool_error(TOOL_BAD_FILE, "%s: %s", argv[optind], text_make_plain(message));
     tool_complain(info, argv[optind]);
     if (o.is_json)
         print_json(info, argv[optind]);

@@ -246,7 +246,7 @@ static int run_described(struct run_options *o, struct result_options *shown)
     int status;
 
     if (nnhal_tflite_info_read(o->session.model, &info, message, sizeof(message)) < 0)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", o->session.model, message);
+        return tool_error(TOOL_BAD_FILE, "%s: %s", o->session.model, text_make_plain(message));
     tool_complain(info, o->session.model);
     shown->labels.info = info;
     status = run_model(o, shown);

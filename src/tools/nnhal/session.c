@@ -83,7 +83,8 @@ static int load_model(struct session *session, const char *path)
     char message[384] = "";
 
     if (nnhal_tflite_load(path, &session->net, message, sizeof(message)) < 0)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", session->options.model, message);
+        return tool_error(TOOL_BAD_FILE, "%s: %s", session->options.model,
+                          text_make_plain(message));
     return TOOL_OK;
 }
 

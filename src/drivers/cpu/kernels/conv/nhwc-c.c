@@ -2,6 +2,7 @@
 #include "drivers/cpu/kernels/conv/conv.h"
 
 #include "drivers/cpu/kernels/common/float16.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
 
 #include <string.h>
@@ -19,21 +20,6 @@ struct stage_job {
     struct nn_stop *stop;
 };
 
-static float load_float(const struct nn_tensor *tensor, size_t i)
-{
-    if (tensor->type == NNHAL_TENSOR_FLOAT16)
-        return nn_f16_to_f32(((const uint16_t *)tensor->data)[i]);
-    return ((const float *)tensor->data)[i];
-}
-
-static void store_float(const struct nn_tensor *tensor, size_t i, float value)
-{
-    if (tensor->type == NNHAL_TENSOR_FLOAT16)
-        ((uint16_t *)tensor->data)[i] = nn_f32_to_f16(value);
-    else
-        ((float *)tensor->data)[i] = value;
-}
-
 /* Where element (n, y, x, c) lies in the tensor; row is n * h + y. */
 static size_t source_index(const struct stage_job *job, size_t row, size_t x, size_t c)
 {
@@ -44,11 +30,13 @@ static size_t source_index(const struct stage_job *job, size_t row, size_t x, si
     return (row * s->w + x) * s->c + c;
 }
 
-/* Items of all four loops are rows, n * h + y. */
-static void stage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
+/* Moves the element at in the tensor from or to the staged one i. */
+typedef void (*move_fn)(const struct stage_job *job, size_t at, size_t i);
+
+/* Rows are n * h + y. move is constant where this is called. */
+NN_INLINE void walk_rows(const struct stage_job *job, size_t begin, size_t end, move_fn move)
 {
-    const struct stage_job *job = ctx;
-    float *out = (float *)job->staged + begin * job->sizes.w * job->sizes.c;
+    size_t i = begin * job->sizes.w * job->sizes.c;
     struct nn_pace pace = nn_pace(job->stop);
 
     for (size_t row = begin; row < end; row++)
@@ -56,60 +44,69 @@ static void stage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
             for (struct nn_pace_part part = {0};
                  nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
                 for (size_t c = part.begin; c < part.end; c++)
-                    *out++ = load_float(job->tensor, source_index(job, row, x, c));
+                    move(job, source_index(job, row, x, c), i++);
+}
+
+static void stage_f32(const struct stage_job *job, size_t at, size_t i)
+{
+    bool is_half = job->tensor->type == NNHAL_TENSOR_FLOAT16;
+
+    ((float *)job->staged)[i] = is_half ? nn_f16_to_f32(((const uint16_t *)job->tensor->data)[at])
+                                        : ((const float *)job->tensor->data)[at];
+}
+
+static void unstage_f32(const struct stage_job *job, size_t at, size_t i)
+{
+    float value = ((const float *)job->staged)[i];
+
+    if (job->tensor->type == NNHAL_TENSOR_FLOAT16)
+        ((uint16_t *)job->tensor->data)[at] = nn_f32_to_f16(value);
+    else
+        ((float *)job->tensor->data)[at] = value;
+}
+
+static void stage_q8(const struct stage_job *job, size_t at, size_t i)
+{
+    uint8_t code = ((const uint8_t *)job->tensor->data)[at];
+    bool is_signed = job->tensor->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+
+    ((int16_t *)job->staged)[i] = (int16_t)((is_signed ? (int8_t)code : code) -
+                                            job->tensor->zero_point);
+}
+
+static void unstage_q8(const struct stage_job *job, size_t at, size_t i)
+{
+    ((uint8_t *)job->tensor->data)[at] = ((const uint8_t *)job->staged)[i];
+}
+
+static void stage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    walk_rows(ctx, begin, end, stage_f32);
 }
 
 static void unstage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct stage_job *job = ctx;
-    const float *in = (const float *)job->staged + begin * job->sizes.w * job->sizes.c;
-    struct nn_pace pace = nn_pace(job->stop);
-
-    for (size_t row = begin; row < end; row++)
-        for (size_t x = 0; x < job->sizes.w && !nn_pace_ends(&pace, 1); x++)
-            for (struct nn_pace_part part = {0};
-                 nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
-                for (size_t c = part.begin; c < part.end; c++)
-                    store_float(job->tensor, source_index(job, row, x, c), *in++);
+    walk_rows(ctx, begin, end, unstage_f32);
 }
 
 static void stage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct stage_job *job = ctx;
-    const struct nn_tensor *tensor = job->tensor;
-    bool is_signed = tensor->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     size_t row_items = job->sizes.w * job->sizes.c;
-    int16_t *out = (int16_t *)job->staged + begin * row_items;
     struct nn_pace pace = nn_pace(job->stop);
 
-    if (!job->is_nchw) {
-        nn_gemm_widen_q8(out, (const uint8_t *)tensor->data + begin * row_items, is_signed,
-                         tensor->zero_point, (end - begin) * row_items, &pace);
-        return;
-    }
-    for (size_t row = begin; row < end; row++)
-        for (size_t x = 0; x < job->sizes.w && !nn_pace_ends(&pace, 1); x++)
-            for (struct nn_pace_part part = {0};
-                 nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
-                for (size_t c = part.begin; c < part.end; c++) {
-                    uint8_t code = ((const uint8_t *)tensor->data)[source_index(job, row, x, c)];
-
-                    *out++ = (int16_t)((is_signed ? (int8_t)code : code) - tensor->zero_point);
-                }
+    if (job->is_nchw)
+        walk_rows(job, begin, end, stage_q8);
+    else
+        nn_gemm_widen_q8((int16_t *)job->staged + begin * row_items,
+                         (const uint8_t *)job->tensor->data + begin * row_items,
+                         job->tensor->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED,
+                         job->tensor->zero_point, (end - begin) * row_items, &pace);
 }
 
 static void unstage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct stage_job *job = ctx;
-    const uint8_t *in = (const uint8_t *)job->staged + begin * job->sizes.w * job->sizes.c;
-    struct nn_pace pace = nn_pace(job->stop);
-
-    for (size_t row = begin; row < end; row++)
-        for (size_t x = 0; x < job->sizes.w && !nn_pace_ends(&pace, 1); x++)
-            for (struct nn_pace_part part = {0};
-                 nn_pace_next_part(&pace, job->sizes.c, CELL_NS, &part);)
-                for (size_t c = part.begin; c < part.end; c++)
-                    ((uint8_t *)job->tensor->data)[source_index(job, row, x, c)] = *in++;
+    walk_rows(ctx, begin, end, unstage_q8);
 }
 
 static void copy_staged(const struct nn_kernel_args *args, const struct nn_tensor *tensor,

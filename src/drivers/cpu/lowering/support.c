@@ -26,7 +26,7 @@ struct support {
     uint8_t *supported;
     uint32_t n_graphs;
     struct nn_graph *graphs;
-    struct culprit *culprits; /* per graph */
+    struct culprit *culprits; /* per graph; nothing refers to the first, which has none */
 };
 
 static bool is_control(const struct nn_node *node)
@@ -113,10 +113,10 @@ static const struct culprit *find_inner(const struct support *support, const str
     return NULL;
 }
 
-/* Each graph by its own operations. Returns: 0, -ENOMEM. */
+/* Each graph that is referred to, by its own operations. Returns: 0, -ENOMEM. */
 static int judge_operations(struct support *support)
 {
-    for (uint32_t g = 0; g < support->n_graphs; g++) {
+    for (uint32_t g = 1; g < support->n_graphs; g++) {
         const struct nn_graph *graph = &support->graphs[g];
 
         for (uint32_t i = 0; i < graph->n_nodes && !support->culprits[g].node; i++) {
@@ -140,7 +140,7 @@ static void judge_references(struct support *support)
 
     while (has_changed) {
         has_changed = false;
-        for (uint32_t g = 0; g < support->n_graphs; g++) {
+        for (uint32_t g = 1; g < support->n_graphs; g++) {
             const struct nn_graph *graph = &support->graphs[g];
 
             for (uint32_t i = 0; i < graph->n_nodes && !support->culprits[g].node; i++) {

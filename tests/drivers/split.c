@@ -204,3 +204,26 @@ ANeuralNetworksModel *split_exp_model(void)
     OK(ANeuralNetworksModel_finish(model));
     return model;
 }
+
+ANeuralNetworksModel *split_chain(bool is_relaxed, bool is_backwards)
+{
+    static const int32_t operations[SPLIT_CHAIN_N] = {ANEURALNETWORKS_RELU, ANEURALNETWORKS_EXP,
+                                                      ANEURALNETWORKS_FLOOR, ANEURALNETWORKS_ABS};
+    const uint32_t n = SPLIT_CHAIN_FLOATS, first = 0, last = SPLIT_CHAIN_N;
+    const ANeuralNetworksOperandType row = {
+        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    for (uint32_t i = 0; i <= SPLIT_CHAIN_N; i++)
+        OK(ANeuralNetworksModel_addOperand(model, &row));
+    for (uint32_t i = 0; i < SPLIT_CHAIN_N; i++) {
+        uint32_t in = is_backwards ? SPLIT_CHAIN_N - 1 - i : i, out = in + 1;
+
+        OK(ANeuralNetworksModel_addOperation(model, operations[in], 1, &in, 1, &out));
+    }
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &first, 1, &last));
+    OK(ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, is_relaxed));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}

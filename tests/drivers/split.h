@@ -40,6 +40,11 @@ uint32_t split_row(struct builder *b, uint32_t graph, uint32_t lifetime, const u
 /* split_exp_model() - EXP of four floats; finished. */
 ANeuralNetworksModel *split_exp_model(void);
 
+/* split_chain() - RELU, EXP, FLOOR, ABS of SPLIT_CHAIN_FLOATS floats: levels 1, 3, 1, 3; finished.
+ * is_backwards: the last one is added first. */
+enum { SPLIT_CHAIN_FLOATS = 4, SPLIT_CHAIN_N = 4 };
+ANeuralNetworksModel *split_chain(bool is_relaxed, bool is_backwards);
+
 /* split_compile() - for devices partial-0 to partial-(n - 1); finished. */
 ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t n_devices);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { N = 4, N_CHAIN = 4, N_IF = 2 };
+enum { N = SPLIT_CHAIN_FLOATS, N_CHAIN = SPLIT_CHAIN_N, N_IF = 2 };
 
 #define TAKEN       NNHAL_VERDICT_TAKEN
 #define UNSUPPORTED NNHAL_VERDICT_UNSUPPORTED
@@ -16,35 +16,13 @@ static const ANeuralNetworksOperandType row = {
     .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = row_dims};
 static const float input[N] = {0, -1, 0.5f, 2};
 
-/* RELU, EXP, FLOOR, ABS of four floats: levels 1, 3, 1, 3. */
-static ANeuralNetworksModel *make_chain(bool is_relaxed)
-{
-    static const int32_t operations[N_CHAIN] = {ANEURALNETWORKS_RELU, ANEURALNETWORKS_EXP,
-                                                ANEURALNETWORKS_FLOOR, ANEURALNETWORKS_ABS};
-    const uint32_t first = 0, last = N_CHAIN;
-    ANeuralNetworksModel *model = NULL;
-
-    OK(ANeuralNetworksModel_create(&model));
-    for (uint32_t i = 0; i <= N_CHAIN; i++)
-        OK(ANeuralNetworksModel_addOperand(model, &row));
-    for (uint32_t i = 0; i < N_CHAIN; i++) {
-        uint32_t out = i + 1;
-
-        OK(ANeuralNetworksModel_addOperation(model, operations[i], 1, &i, 1, &out));
-    }
-    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &first, 1, &last));
-    OK(ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, is_relaxed));
-    OK(ANeuralNetworksModel_finish(model));
-    return model;
-}
-
 static ANeuralNetworksCompilation *compile_chain(const char *rules, bool is_relaxed)
 {
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksModel *model;
 
     split_rules("%s", rules);
-    model = make_chain(is_relaxed);
+    model = split_chain(is_relaxed, false);
     compilation = split_compile(model, 2);
     ANeuralNetworksModel_free(model);
     return compilation;
@@ -131,7 +109,7 @@ TEST(what_is_promised_of_an_older_device_is_kept)
     bool supported[N_CHAIN];
 
     split_rules("0:level=27;1:only=EXP+ABS");
-    model = make_chain(false);
+    model = split_chain(false, false);
     devices[0] = split_device("partial-0");
     devices[1] = split_device("partial-1");
     OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, devices, 1, supported));

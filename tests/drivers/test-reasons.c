@@ -6,32 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 4, N_CHAIN = 4 };
+enum { N = SPLIT_CHAIN_FLOATS, N_CHAIN = SPLIT_CHAIN_N };
 
 static const uint32_t row_dims[] = {N};
 static const ANeuralNetworksOperandType row = {
     .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = row_dims};
-
-/* RELU, EXP, FLOOR, ABS of four floats: levels 1, 3, 1, 3. The last one is added first. */
-static ANeuralNetworksModel *make_chain(void)
-{
-    static const int32_t operations[N_CHAIN] = {ANEURALNETWORKS_RELU, ANEURALNETWORKS_EXP,
-                                                ANEURALNETWORKS_FLOOR, ANEURALNETWORKS_ABS};
-    const uint32_t first = 0, last = N_CHAIN;
-    ANeuralNetworksModel *model = NULL;
-
-    OK(ANeuralNetworksModel_create(&model));
-    for (uint32_t i = 0; i <= N_CHAIN; i++)
-        OK(ANeuralNetworksModel_addOperand(model, &row));
-    for (uint32_t i = N_CHAIN; i > 0; i--) {
-        uint32_t in = i - 1;
-
-        OK(ANeuralNetworksModel_addOperation(model, operations[in], 1, &in, 1, &i));
-    }
-    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &first, 1, &last));
-    OK(ANeuralNetworksModel_finish(model));
-    return model;
-}
 
 static void expect(const ANeuralNetworksCompilation *compilation, const char *device,
                    uint32_t operation, uint32_t verdict, const char *why)
@@ -51,7 +30,7 @@ TEST(an_operation_has_the_sentence_of_each_device)
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksModel *model;
 
-    model = make_chain();
+    model = split_chain(false, true);
     compilation = split_compile(model, 2);
     ck_assert_uint_eq(split_count_parts(compilation), 3);
     expect(compilation, "partial-0", 3, NNHAL_VERDICT_UNSUPPORTED, "told to take all but RELU");
@@ -109,7 +88,7 @@ TEST(finish_says_why_as_well)
 {
     ANeuralNetworksModel *model;
 
-    model = make_chain();
+    model = split_chain(false, true);
     expect_failure(model, 1,
                    "partial-1 does not support operation 1 (FLOOR): told to take all but FLOOR");
     ANeuralNetworksModel_free(model);
@@ -128,7 +107,7 @@ TEST(questions_that_make_no_sense_are_refused)
     ANeuralNetworksCompilation *compilation = NULL;
     ANeuralNetworksModel *model;
 
-    model = make_chain();
+    model = split_chain(false, true);
     OK(ANeuralNetworksCompilation_create(model, &compilation));
     ck_assert_int_eq(
         nnhal_compilation_get_verdict(compilation, split_device("partial-0"), 0, &said),
@@ -165,7 +144,7 @@ TEST(a_device_that_fails_says_why)
     if (strcmp(getenv("NNHAL_MODE"), "embedded") != 0)
         return;
     split_rules("*:time=9;0:time=0.1,fail=supported;1:time=0.2,lie=1;2:time=0.3");
-    model = make_chain();
+    model = split_chain(false, true);
     OK(ANeuralNetworksCompilation_create(model, &compilation));
     OK(ANeuralNetworksCompilation_finish(compilation));
     expect(compilation, "partial-0", 0, NNHAL_VERDICT_UNREACHED,

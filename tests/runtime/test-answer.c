@@ -13,10 +13,18 @@ enum { N = 4 };
 static const uint8_t supported[N] = {1, 0, 0, 0};
 static struct nn_rt_answer *answer;
 
-static void take(const struct nn_hal_get_supported_operations_reply *reply)
+static void take(uint32_t n_whys, const uint8_t *whys, uint32_t n_reasons,
+                 const struct nnhal_reason *reasons)
 {
+    const struct nn_hal_get_supported_operations_reply reply = {.n_supported = N,
+                                                                .supported = supported,
+                                                                .n_whys = n_whys,
+                                                                .whys = whys,
+                                                                .n_reasons = n_reasons,
+                                                                .reasons = reasons};
+
     ck_assert_int_eq(nn_rt_answer_new(N, &answer), 0);
-    ck_assert_int_eq(nn_rt_answer_take_reply(answer, reply), 0);
+    ck_assert_int_eq(nn_rt_answer_take_reply(answer, &reply), 0);
     for (uint32_t i = 0; i < N; i++)
         ck_assert_uint_eq(answer->verdicts[i],
                           supported[i] ? NNHAL_VERDICT_TAKEN : NNHAL_VERDICT_UNSUPPORTED);
@@ -29,7 +37,7 @@ static void expect(uint32_t i, const char *text)
 
 TEST(a_reply_without_reasons_has_empty_ones)
 {
-    take(&(struct nn_hal_get_supported_operations_reply){.n_supported = N, .supported = supported});
+    take(0, NULL, 0, NULL);
     for (uint32_t i = 0; i < N; i++)
         expect(i, "");
     nn_rt_answer_free(answer);
@@ -42,12 +50,7 @@ TEST(reasons_that_make_no_sense_are_left_out)
     static const uint8_t whys[N] = {1, 2, 3, 255};
     static const struct nnhal_reason reasons[] = {{"first"}, {"second"}};
 
-    take(&(struct nn_hal_get_supported_operations_reply){.n_supported = N,
-                                                         .supported = supported,
-                                                         .n_whys = N,
-                                                         .whys = whys,
-                                                         .n_reasons = 2,
-                                                         .reasons = reasons});
+    take(N, whys, 2, reasons);
     expect(0, "");
     expect(1, "second");
     expect(2, "");
@@ -63,12 +66,7 @@ TEST(a_list_of_another_length_is_left_out)
     static const uint32_t lengths[] = {1, N - 1, N + 1, 2 * N};
 
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        take(&(struct nn_hal_get_supported_operations_reply){.n_supported = N,
-                                                             .supported = supported,
-                                                             .n_whys = lengths[i],
-                                                             .whys = whys,
-                                                             .n_reasons = 1,
-                                                             .reasons = reasons});
+        take(lengths[i], whys, 1, reasons);
         expect(1, "");
         nn_rt_answer_free(answer);
     }
@@ -83,12 +81,7 @@ TEST(more_reasons_than_there_may_be_are_left_out)
 
     for (uint32_t i = 0; i <= NNHAL_MAX_REASONS; i++)
         reasons[i].text = "too many";
-    take(&(struct nn_hal_get_supported_operations_reply){.n_supported = N,
-                                                         .supported = supported,
-                                                         .n_whys = N,
-                                                         .whys = whys,
-                                                         .n_reasons = NNHAL_MAX_REASONS + 1,
-                                                         .reasons = reasons});
+    take(N, whys, NNHAL_MAX_REASONS + 1, reasons);
     for (uint32_t i = 0; i < N; i++)
         expect(i, "");
     nn_rt_answer_free(answer);
@@ -102,12 +95,7 @@ TEST(a_reason_is_a_plain_line_of_bounded_length)
     static const struct nnhal_reason reasons[] = {{"\033]0;mine\a and\nmore"}, {text}};
 
     memset(text, 'x', sizeof(text) - 1);
-    take(&(struct nn_hal_get_supported_operations_reply){.n_supported = N,
-                                                         .supported = supported,
-                                                         .n_whys = N,
-                                                         .whys = whys,
-                                                         .n_reasons = 2,
-                                                         .reasons = reasons});
+    take(N, whys, 2, reasons);
     expect(1, "?]0;mine? and more");
     ck_assert_uint_eq(strlen(nn_rt_answer_why(answer, 2)), NNHAL_MAX_REASON_BYTES);
     ck_assert_ptr_eq(nn_rt_answer_why(answer, 2), nn_rt_answer_why(answer, 3));
@@ -125,12 +113,7 @@ TEST(a_part_of_a_model_is_mapped_back)
 
     for (uint32_t i = 0; i < NNHAL_MAX_REASONS; i++)
         reasons[i].text = i ? "another" : "first";
-    take(&(struct nn_hal_get_supported_operations_reply){.n_supported = N,
-                                                         .supported = supported,
-                                                         .n_whys = N,
-                                                         .whys = whys,
-                                                         .n_reasons = NNHAL_MAX_REASONS,
-                                                         .reasons = reasons});
+    take(N, whys, NNHAL_MAX_REASONS, reasons);
     part = answer;
     ck_assert_int_eq(nn_rt_answer_new(N + 2, &whole), 0);
     memset(whole->verdicts, NNHAL_VERDICT_TOO_OLD, N + 2);

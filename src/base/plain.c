@@ -10,6 +10,23 @@ static uint8_t bytes_after(uint8_t lead)
     return lead >= 0xf0 && lead < 0xf5 ? 3 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xc2;
 }
 
+/* Not a longer form than the character needs, a half of a pair, or what is above U+10FFFF. */
+static bool can_be_second(uint8_t lead, uint8_t byte)
+{
+    switch (lead) {
+    case 0xe0:
+        return byte >= 0xa0;
+    case 0xed:
+        return byte < 0xa0;
+    case 0xf0:
+        return byte >= 0x90;
+    case 0xf4:
+        return byte < 0x90;
+    default:
+        return true;
+    }
+}
+
 static bool is_plain(uint8_t byte)
 {
     return (byte >= ' ' && byte < 0x7f) || byte == '\n' || byte == '\t';
@@ -17,7 +34,8 @@ static bool is_plain(uint8_t byte)
 
 uint8_t nn_plain_byte(struct nn_plain *plain, uint8_t byte)
 {
-    if (byte >= 0x80 && byte < 0xc0 && plain->n_missing) {
+    if (byte >= 0x80 && byte < 0xc0 && plain->n_missing &&
+        (plain->n_missing < bytes_after(plain->lead) || can_be_second(plain->lead, byte))) {
         plain->n_missing--;
         /* U+0080 to U+009F are control characters as well. */
         return plain->lead == 0xc2 && byte < 0xa0 ? '?' : byte;

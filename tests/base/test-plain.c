@@ -35,6 +35,9 @@ TEST(a_line_has_whole_characters_and_nothing_that_steers)
          "2J\xff",
          16, "?2J?"},
         {"end \xf0\x9f", 16, "end "},
+        {"\xe0\xa0\x80 \xed\x9f\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf", 20,
+         "\xe0\xa0\x80 \xed\x9f\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf"},
+        {"\xe0\x82\x9b \xed\xa0\x80 \xf0\x82\x82\xac \xf4\x90\x80\x80", 20, "??? ??? ???? ????"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

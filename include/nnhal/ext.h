@@ -231,13 +231,14 @@ struct nnhal_part_move {
 int nnhal_compilation_get_move(const ANeuralNetworksCompilation *compilation, uint32_t move,
                                struct nnhal_part_move *info);
 
-/* What a device said of an operation. Set size before the call: members beyond it are not touched. */
+/* What a device said of an operation. why is a sentence of its driver or of the library, in one line;
+ * "": there is none; where the device failed (UNREACHED, REFUSED), its last one. It lives as long as the
+ * compilation. Set size before the call: members beyond it are not touched. */
 struct nnhal_operation_verdict {
     size_t size;
     uint32_t verdict; /* enum nnhal_verdict */
     uint32_t reserved;
-    const char *why; /* a sentence of its driver or of the library, one line; "": there is none. It
-                      * lives as long as the compilation */
+    const char *why;
 };
 
 /* nnhal_compilation_get_verdict() - what a device of the plan said of an operation, which counts as the

@@ -36,6 +36,7 @@ _Static_assert(offsetof(struct nnhal_where, size) == 0 &&
                    offsetof(struct nnhal_figure, size) == 0 &&
                    offsetof(struct nnhal_plan, size) == 0 &&
                    offsetof(struct nnhal_operation_verdict, size) == 0 &&
+                   offsetof(struct nnhal_part_move, size) == 0 &&
                    offsetof(struct nnhal_part_cost, size) == 0,
                "size comes first");
 

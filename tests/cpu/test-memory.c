@@ -111,14 +111,33 @@ TEST(a_broadcast_is_refused_before_its_result_is_allocated)
 }
 TEST_END
 
+/* The operands behind two inputs: a bias, then numbers. Returns: how many there are in all. */
+static uint32_t add_rest(struct builder *b, uint32_t operation, bool is_float, uint32_t *o)
+{
+    const uint32_t one = 1;
+    uint32_t n = 2;
+
+    if (operation == NNHAL_OP_BATCH_MATMUL) {
+        o[n++] = builder_bool(b, 0, false);
+        o[n++] = builder_bool(b, 0, true);
+        return n;
+    }
+    o[n++] = builder_input(b, 0, is_float ? NNHAL_TENSOR_FLOAT32 : NNHAL_TENSOR_INT32, 1, &one,
+                           is_float ? 0 : 0.25f, 0);
+    for (int i = 0; operation == NNHAL_OP_CONV_2D && i < 6; i++)
+        o[n++] = builder_i32(b, 0, i < 4 ? 0 : 1); /* paddings, strides */
+    o[n++] = builder_i32(b, 0, NNHAL_FUSED_NONE);
+    return n;
+}
+
 /* The most that an execution takes whose operation has one column of N_WEIGHTS weights, no constants. */
 static uint64_t take_column(uint32_t operation, uint32_t type, uint32_t rank, const uint32_t *dims)
 {
     static uint8_t data[N_WEIGHTS * sizeof(float)];
     bool is_float = type == NNHAL_TENSOR_FLOAT32;
-    const uint32_t one = 1, ones[] = {1, 1, 1, 1};
+    const uint32_t ones[] = {1, 1, 1, 1};
     const float scale = is_float ? 0 : 0.5f;
-    uint32_t o[10], n = 3, out;
+    uint32_t o[10], n, out;
     struct builder_run run;
     void *prepared = NULL;
     struct builder b;
@@ -126,17 +145,15 @@ static uint64_t take_column(uint32_t operation, uint32_t type, uint32_t rank, co
     begin(&b, 1024 * MIB, 0);
     o[0] = builder_input(&b, 0, type, rank, dims, scale, 0);
     o[1] = builder_input(&b, 0, type, rank, dims, scale, 0);
-    o[2] = builder_input(&b, 0, is_float ? type : NNHAL_TENSOR_INT32, 1, &one, scale * scale, 0);
-    for (int i = 0; rank == 4 && i < 6; i++)
-        o[n++] = builder_i32(&b, 0, i < 4 ? 0 : 1); /* paddings, strides */
-    o[n++] = builder_i32(&b, 0, NNHAL_FUSED_NONE);
+    n = add_rest(&b, operation, is_float, o);
     out = builder_output(&b, 0, type, rank, ones, is_float ? 0 : 9.0f, 0);
     builder_operation(&b, 0, operation, n, o, 1, &out);
     ck_assert_msg(prepare(&b, NULL, false, &prepared) == NNHAL_NONE, "%s", b.why);
     builder_run_init(&run, &b);
     builder_run_input(&run, 0, data, N_WEIGHTS * (is_float ? sizeof(float) : 1));
     builder_run_input(&run, 1, data, N_WEIGHTS * (is_float ? sizeof(float) : 1));
-    builder_run_input(&run, 2, data, sizeof(float));
+    if (operation != NNHAL_OP_BATCH_MATMUL)
+        builder_run_input(&run, 2, data, sizeof(float));
     builder_run_output(&run, 0, data, sizeof(float));
     ck_assert_uint_eq(b.driver->execute(prepared, &run.execution), NNHAL_NONE);
     release(&b, prepared);
@@ -159,6 +176,11 @@ TEST(one_column_is_packed_alone)
                       3 * floats + MIB);
     ck_assert_uint_lt(take_column(NNHAL_OP_CONV_2D, NNHAL_TENSOR_QUANT8_ASYMM, 4, window),
                       4 * words + MIB);
+    /* Codes are widened; nothing is copied for tiles, of which there are none. */
+    ck_assert_uint_lt(take_column(NNHAL_OP_BATCH_MATMUL, NNHAL_TENSOR_FLOAT32, 2, row),
+                      floats + MIB);
+    ck_assert_uint_lt(take_column(NNHAL_OP_BATCH_MATMUL, NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, 2, row),
+                      floats + MIB);
 }
 TEST_END
 

@@ -17,8 +17,9 @@
 /* Sums of a tile, two vectors of y and an element of x stay in the registers. */
 enum { TILE_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 8 : 6, TILE_COLUMNS = 2 * NN_LANES_F32 };
 
-/* Products of each element of a row between two looks, a multiple of the four that are made at a time. */
-enum { MAX_RANGE = 4096 };
+/* Products of each element of a row between two looks, a multiple of the four that are made at a time;
+ * those of a tile, which looks at its end: longer sums are made in such ranges. */
+enum { MAX_RANGE = 4096, MAX_TILE_K = 1 << 17 };
 
 struct matmul_params {
     uint32_t adjoint_x, adjoint_y;
@@ -44,16 +45,23 @@ static int lower_matmul(struct nn_lower *lower)
     return 0;
 }
 
+static bool has_tiles(uint32_t type, const struct matmul_params *params, size_t k)
+{
+    return type == NNHAL_TENSOR_FLOAT32 && !params->adjoint_x && k <= MAX_TILE_K;
+}
+
+/* Columns of y are copied where more than one tile reads them. */
 static bool find_matmul_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     const struct matmul_params *params = step->params;
-
-    const struct nn_tensor *x = &step->inputs[0];
+    const struct nn_tensor *x = &step->inputs[0], *out = &step->outputs[0];
     size_t k = x->dims[x->n_dims - (params->adjoint_x ? 2 : 1)];
 
-    return nn_mul_size(k, TILE_COLUMNS * sizeof(float), &ret->worker_bytes) &&
-           (!needs_scratch(x->type, params->adjoint_y) ||
-            nn_mul_size(nn_tensor_count(&step->inputs[1]), sizeof(float), &ret->bytes));
+    if (has_tiles(x->type, params, k) && out->dims[out->n_dims - 2] > TILE_ROWS &&
+        out->dims[out->n_dims - 1] >= TILE_COLUMNS)
+        ret->worker_bytes = k * TILE_COLUMNS * sizeof(float);
+    return !needs_scratch(x->type, params->adjoint_y) ||
+           nn_mul_size(nn_tensor_count(&step->inputs[1]), sizeof(float), &ret->bytes);
 }
 
 struct matmul_job {
@@ -283,16 +291,17 @@ static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end, 
 {
     size_t n_columns = job->n / TILE_COLUMNS * TILE_COLUMNS, n_rows = end - begin;
     size_t n_tiles = (n_rows + TILE_ROWS - 1) / TILE_ROWS;
-    size_t cost = 1 + n_rows * job->k * TILE_COLUMNS / 16;
 
-    if (job->args->inputs[0].type != NNHAL_TENSOR_FLOAT32 || job->params->adjoint_x || n_rows == 1)
+    if (!has_tiles(job->args->inputs[0].type, job->params, job->k) || n_rows == 1)
         return 0;
-    for (size_t j = 0; j < n_columns && !nn_pace_ends(pace, cost); j += TILE_COLUMNS) {
+    for (size_t j = 0; j < n_columns && !nn_pace_ends(pace, 1 + 5 * job->k); j += TILE_COLUMNS) {
         struct columns columns = columns_at(job, begin, n_rows, j, packed);
 
         for (size_t row = begin, i = 0; row < end; i++) {
             size_t height = (end - row + n_tiles - 1 - i) / (n_tiles - i);
 
+            if (nn_pace_ends(pace, 1 + height * job->k * TILE_COLUMNS / 16))
+                return n_columns;
             rows_tile(job, columns, row, j, height);
             row += height;
         }

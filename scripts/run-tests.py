@@ -6,8 +6,9 @@
 
 Configurations: normal (gcc, every test), asan (AddressSanitizer and
 UndefinedBehaviorSanitizer, every test but the lints), tsan (ThreadSanitizer,
-the tests of the suite "threads"), clang (builds with clang, runs nothing),
-clang-asan (builds what is installed with clang and sanitizers, runs nothing).
+the tests of the suite "threads"), clang (builds with clang, runs nothing) and,
+with --long or by its name, clang-asan (builds what is installed with clang and
+sanitizers, runs nothing). asan and tsan build what their tests need.
 How far it is, is told all the time. What failed is named again at the end; the last line is "N passed, N failed, N skipped".
 
 A test that passes and prints "SKIPPED: why" has left something out: it is told, too.
@@ -59,6 +60,8 @@ ENVIRONMENT = {
 }
 
 
+LONG = ["clang-asan"]  # of --long alone
+
 TOLD_EVERY_S = 30
 
 
@@ -72,7 +75,26 @@ def environment(name):
     return env
 
 
-def build(name, env):
+def introspect(folder, what, env):
+    return json.loads(subprocess.run(["meson", "introspect", folder, what], cwd=ROOT, env=env,
+                                     check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def targets_of(folder, arguments, env):
+    """What the tests depend on that arguments (--suite NAME, --no-suite NAME, in turns) select."""
+    taken = {a for option, a in zip(arguments, arguments[1:]) if option == "--suite"}
+    left = {a for option, a in zip(arguments, arguments[1:]) if option == "--no-suite"}
+    needed = set()
+    for one in introspect(folder, "--tests", env):
+        suites = {name.split(":")[-1] for name in one["suite"]}
+        if not suites & left and (not taken or suites & taken):
+            needed.update(one["depends"])
+    return [os.path.relpath(file, ROOT / folder) for one in introspect(folder, "--targets", env)
+            if one["id"] in needed for file in one["filename"]]
+
+
+def build(name, arguments, env):
+    """Everything, or what the tests that arguments select need."""
     folder, options = SETUP[name]
     if not (ROOT / folder / "build.ninja").exists():
         subprocess.run(["meson", "setup", folder, *options], cwd=ROOT, env=env, check=True,
@@ -82,7 +104,8 @@ def build(name, env):
         subprocess.run(["meson", "setup", "--reconfigure", folder, "-Dtests=true", *options],
                        cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
     quiet = [] if sys.stdout.isatty() else ["--quiet"]  # on a terminal ninja has one line of progress
-    done = subprocess.run(["ninja", "-C", folder, *quiet], cwd=ROOT, env=env)
+    targets = targets_of(folder, arguments, env) if arguments else []
+    done = subprocess.run(["ninja", "-C", folder, *quiet, *targets], cwd=ROOT, env=env)
     return done.returncode == 0
 
 
@@ -173,16 +196,16 @@ def main():
     options = parser.parse_args()
     total = {"passed": 0, "failed": 0, "skipped": 0}
     bad = []
-    for name in options.configuration or SETUP:
+    for name in options.configuration or [n for n in SETUP if options.long or n not in LONG]:
         began = time.monotonic()
         env = environment(name)
         print(f"== {name}: building", flush=True)
-        if not build(name, env):
+        arguments = TEST_ARGUMENTS[name]
+        if not build(name, arguments, env):
             print(f"== {name}: does not build")
             bad.append(f"{name}: does not build")
             total["failed"] += 1
             continue
-        arguments = TEST_ARGUMENTS[name]
         counts = {"passed": 0, "failed": 0, "skipped": 0}
         if arguments is not None:
             counts, names = test(name, arguments + ([] if options.long else ["--no-suite", "slow"]),

@@ -216,6 +216,7 @@ NN_INLINE void item_f32(uint32_t op, const struct reduce_job *job, size_t at, si
     float acc[NN_CHUNK];
     float buffer[NN_CHUNK];
     struct nn_pace pace = nn_pace(job->args->stop);
+    size_t row_ns = n / 4 + 1 + nn_pace_touch_ns((ptrdiff_t)(s[4] * sizeof(float)));
 
     for (size_t k = 0; k < n; k++)
         acc[k] = start_f32(op);
@@ -226,7 +227,7 @@ NN_INLINE void item_f32(uint32_t op, const struct reduce_job *job, size_t at, si
             acc[0] = reduce_row_f32(op, in, row, s[3], acc[0], &pace);
             continue;
         }
-        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, n / 4 + 1); r1++) {
+        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, row_ns); r1++) {
             const float *x = load_f32(in, row + r1 * s[4], n, buffer);
 
             for (size_t k = 0; k < n; k++)
@@ -333,11 +334,12 @@ NN_INLINE void item_byte(uint32_t op, const struct reduce_job *job, size_t at, s
     const size_t *s = job->walk.sizes;
     int32_t acc[NN_CHUNK];
     struct nn_pace pace = nn_pace(job->args->stop);
+    size_t row_ns = n + nn_pace_touch_ns((ptrdiff_t)s[4]);
 
     for (size_t k = 0; k < n; k++)
         acc[k] = start_byte(op);
     for (size_t r0 = 0; r0 < s[1]; r0++) {
-        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, n); r1++) {
+        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, row_ns); r1++) {
             const uint8_t *row = in + at + r0 * s[2] * s[3] * s[4] + r1 * s[4];
 
             for (size_t k = 0; k < n; k++)
@@ -371,10 +373,11 @@ static void mean_byte_item(const struct reduce_job *job, size_t at, size_t out_a
     int64_t count = (int64_t)job->n_reduced, totals[NN_CHUNK] = {0};
     int32_t sums[NN_CHUNK] = {0};
     struct nn_pace pace = nn_pace(job->args->stop);
+    size_t row_ns = n + nn_pace_touch_ns((ptrdiff_t)s[4]);
     size_t n_rows = 0;
 
     for (size_t r0 = 0; r0 < s[1]; r0++) {
-        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, n); r1++) {
+        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, row_ns); r1++) {
             const uint8_t *row = in + at + r0 * s[2] * s[3] * s[4] + r1 * s[4];
 
             for (size_t k = 0; k < n; k++)

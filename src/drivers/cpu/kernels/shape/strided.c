@@ -226,6 +226,25 @@ static void copy_plane(const struct strided_step *rows, const struct strided_ste
     }
 }
 
+/* Columns that are copied between two looks. */
+#define PART_COLUMNS ((size_t)512)
+
+static void copy_plane_in_parts(const struct strided_step *rows, const struct strided_step *columns,
+                                const struct nest *nest, const char *in, char *out)
+{
+    size_t cost_ns = rows->n + nn_pace_touch_ns(columns->in);
+
+    for (size_t left = 0; left < columns->n; left += PART_COLUMNS) {
+        size_t n = min_size(PART_COLUMNS, columns->n - left);
+        struct strided_step part = {n, columns->in, columns->out};
+
+        if (nn_pace_ends(nest->pace, n * cost_ns))
+            return;
+        copy_plane(rows, &part, nest, in + (ptrdiff_t)left * columns->in,
+                   out + (ptrdiff_t)left * columns->out);
+    }
+}
+
 static void copy_steps(const struct nest *nest, const struct strided_step *step, const char *in,
                        char *out)
 {
@@ -235,9 +254,9 @@ static void copy_steps(const struct nest *nest, const struct strided_step *step,
     if (n_left == 0)
         nn_pace_copy(nest->pace, out, in, nest->run_bytes);
     else if (n_left == 1)
-        copy_plane(&once, step, nest, in, out);
+        copy_plane_in_parts(&once, step, nest, in, out);
     else if (n_left == 2)
-        copy_plane(step, step + 1, nest, in, out);
+        copy_plane_in_parts(step, step + 1, nest, in, out);
     else
         for (size_t i = 0; i < step->n; i++, in += step->in, out += step->out)
             copy_steps(nest, step + 1, in, out);

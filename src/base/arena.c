@@ -10,7 +10,6 @@
 enum {
     FIRST_CHUNK_BYTES = 4096,
     LAST_CHUNK_BYTES = 1 << 20, /* chunks double up to here */
-    READY_BYTES = 64 << 10,     /* pages are made present in steps of this */
     ALIGNMENT = 16,
 };
 
@@ -18,8 +17,7 @@ enum {
 struct nn_arena_chunk {
     struct nn_arena_chunk *next;
     size_t n_used;
-    size_t
-        n_ready; /* whose pages are present; below READY_BYTES of capacity they come one by one */
+    size_t n_ready; /* whose pages were touched */
     size_t capacity;
     bool is_charged;
     _Alignas(ALIGNMENT) unsigned char bytes[];
@@ -99,20 +97,6 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
     return chunk;
 }
 
-static void chunk_make_ready(struct nn_arena_chunk *chunk)
-{
-    size_t n = chunk->n_ready + READY_BYTES;
-
-    if (chunk->n_used <= chunk->n_ready || chunk->capacity < READY_BYTES)
-        return;
-    if (n < chunk->n_used)
-        n = chunk->n_used;
-    if (n > chunk->capacity)
-        n = chunk->capacity;
-    nn_block_touch(chunk->bytes + chunk->n_ready, n - chunk->n_ready);
-    chunk->n_ready = n;
-}
-
 /* n_bytes of undefined contents. */
 static void *arena_take(struct nn_arena *arena, size_t n_bytes)
 {
@@ -127,7 +111,8 @@ static void *arena_take(struct nn_arena *arena, size_t n_bytes)
         return NULL;
     block = chunk->bytes + chunk->n_used;
     chunk->n_used += n_bytes;
-    chunk_make_ready(chunk);
+    chunk->n_ready = nn_block_touch_to(chunk->bytes, chunk->capacity, chunk->n_ready,
+                                       chunk->n_used);
     return block;
 }
 

@@ -14,6 +14,9 @@
 #define FEW_BYTES  ((size_t)16 << 10)
 #define MANY_BYTES ((size_t)16 << 20)
 
+/* Of a block that is written from its beginning on, touched at a time. */
+#define STEP_BYTES ((size_t)64 << 10)
+
 /* A last large page that would be used to less than half is left to small ones. C wants sizes that
  * are multiples of the alignment: what that adds is never touched. */
 void *nn_block_new(size_t n_bytes)
@@ -43,4 +46,17 @@ void nn_block_touch(void *block, size_t n_bytes)
         n_bytes = MANY_BYTES;
     if (n_bytes >= FEW_BYTES)
         madvise((char *)block - rest, n_bytes + rest, MADV_POPULATE_WRITE);
+}
+
+size_t nn_block_touch_to(void *block, size_t n_bytes, size_t n_ready, size_t end)
+{
+    size_t n;
+
+    if (end <= n_ready || n_bytes < STEP_BYTES)
+        return n_ready;
+    n = end - n_ready < STEP_BYTES ? STEP_BYTES : end - n_ready;
+    if (n > n_bytes - n_ready)
+        n = n_bytes - n_ready;
+    nn_block_touch((char *)block + n_ready, n);
+    return n_ready + n;
 }

@@ -18,7 +18,7 @@ void nn_blob_done(struct nn_blob *blob)
 /* Moves the bytes to a block of n_bytes, which is not less than their size. */
 static int blob_move(struct nn_blob *blob, size_t n_bytes)
 {
-    uint8_t *bytes;
+    uint8_t *bytes, *old = blob->bytes;
     size_t whole;
     int r;
 
@@ -32,13 +32,13 @@ static int blob_move(struct nn_blob *blob, size_t n_bytes)
         nn_meter_uncharge(blob->meter, whole);
         return nn_error_origin(-ENOMEM);
     }
-    nn_block_touch(bytes, whole);
-    if (blob->size)
-        memcpy(bytes, blob->bytes, blob->size);
-    free(blob->bytes);
     nn_meter_uncharge(blob->meter, blob->allocated);
     blob->bytes = bytes;
     blob->allocated = whole;
+    blob->n_ready = nn_block_touch_to(bytes, whole, 0, blob->size);
+    if (blob->size)
+        memcpy(bytes, old, blob->size);
+    free(old);
     return 0;
 }
 
@@ -74,6 +74,7 @@ int nn_blob_extend(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_
 
     if (r)
         return nn_error_trace(r);
+    blob->n_ready = nn_block_touch_to(blob->bytes, blob->allocated, blob->n_ready, end);
     /* An empty blob may have no bytes at all yet. */
     if (end > blob->size)
         memset(blob->bytes + blob->size, 0, end - blob->size);
@@ -106,6 +107,7 @@ static int blob_shrink(struct nn_blob *blob)
     nn_meter_uncharge(blob->meter, blob->allocated - whole);
     blob->bytes = bytes;
     blob->allocated = whole;
+    blob->n_ready = blob->size;
     return (uintptr_t)bytes % NN_BLOB_ALIGNMENT ? nn_error_trace(blob_move(blob, blob->size)) : 0;
 }
 

@@ -17,6 +17,7 @@ struct nn_blob {
     uint8_t *bytes;
     size_t size;
     size_t allocated;
+    size_t n_ready;               /* of allocated: their pages are there */
     const struct nn_meter *meter; /* NULL: none; charged for what is allocated */
 };
 

@@ -3,6 +3,7 @@
 
 #include "support/check-main.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,15 @@ static uint8_t *new_pages(size_t n_bytes)
     return pages;
 }
 
+static bool is_present(uint8_t *byte)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char word;
+
+    ck_assert_int_eq(mincore(byte - (uintptr_t)byte % page, page, &word), 0);
+    return word & 1;
+}
+
 TEST(touched_pages_are_written_without_faults)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), n_bytes = 256 * page;
@@ -76,20 +86,39 @@ TEST_END
 /* Few bytes, and what is behind the first 16 MiB: a caller has a deadline. */
 TEST(pages_of_little_and_of_too_much_are_left)
 {
-    const size_t n_bytes = 32 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t n_bytes = 32 << 20;
     uint8_t *block = new_pages(n_bytes);
-    unsigned char is_present[2];
 
     nn_block_touch(block, 0);
     nn_block_touch(block, 4096);
-    ck_assert_int_eq(mincore(block, page, is_present), 0);
-    ck_assert_uint_eq(is_present[0] & 1, 0);
+    ck_assert(!is_present(block));
     nn_block_touch(block, n_bytes);
-    ck_assert_int_eq(mincore(block + n_bytes - page, page, is_present), 0);
-    ck_assert_uint_eq(is_present[0] & 1, 0);
+    ck_assert(!is_present(block + n_bytes - 1));
+    munmap(block, n_bytes);
+}
+TEST_END
+
+/* A block that is larger than what will be written: what is behind that costs nothing. */
+TEST(a_block_is_touched_as_far_as_it_is_written)
+{
+    const size_t n_bytes = 1 << 20;
+    uint8_t *block = new_pages(n_bytes);
+    size_t n_ready;
+    bool can_touch = madvise(block, 1, MADV_POPULATE_WRITE) == 0;
+
+    ck_assert_uint_eq(nn_block_touch_to(block, 1000, 0, 500), 0);
+    n_ready = nn_block_touch_to(block, n_bytes, 0, 100);
+    ck_assert_uint_ge(n_ready, 100);
+    ck_assert_uint_le(n_ready, n_bytes / 4);
+    ck_assert_uint_eq(nn_block_touch_to(block, n_bytes, n_ready, n_ready), n_ready);
+    ck_assert(!is_present(block + n_bytes / 2));
+    ck_assert_uint_ge(nn_block_touch_to(block, n_bytes, n_ready, n_bytes / 2 + 1), n_bytes / 2 + 1);
+    ck_assert(is_present(block + n_bytes / 2) == can_touch);
+    ck_assert_uint_eq(nn_block_touch_to(block, n_bytes, n_bytes / 2 + 1, n_bytes), n_bytes);
     munmap(block, n_bytes);
 }
 TEST_END
 
 CHECK_MAIN("block", blocks_are_aligned_and_as_large_as_asked, no_block_is_larger_than_memory,
-           touched_pages_are_written_without_faults, pages_of_little_and_of_too_much_are_left)
+           touched_pages_are_written_without_faults, pages_of_little_and_of_too_much_are_left,
+           a_block_is_touched_as_far_as_it_is_written)

@@ -38,17 +38,27 @@ void *nn_block_new(size_t n_bytes)
 }
 
 /* The first and the last page may hold other blocks, which stay as they are. */
-void nn_block_touch(void *block, size_t n_bytes)
+static void populate(const void *block, size_t n_bytes, int how)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), rest = (uintptr_t)block % page;
 
     if (n_bytes > MANY_BYTES)
         n_bytes = MANY_BYTES;
     if (n_bytes >= FEW_BYTES)
-        madvise((char *)block - rest, n_bytes + rest, MADV_POPULATE_WRITE);
+        madvise((char *)block - rest, n_bytes + rest, how);
 }
 
-size_t nn_block_touch_to(void *block, size_t n_bytes, size_t n_ready, size_t end)
+void nn_block_touch(void *block, size_t n_bytes)
+{
+    populate(block, n_bytes, MADV_POPULATE_WRITE);
+}
+
+void nn_block_touch_read(const void *block, size_t n_bytes)
+{
+    populate(block, n_bytes, MADV_POPULATE_READ);
+}
+
+size_t nn_block_touch_up_to(void *block, size_t n_bytes, size_t n_ready, size_t end)
 {
     size_t n;
 

@@ -20,9 +20,13 @@ void *nn_block_new(size_t n_bytes);
  * write. */
 void nn_block_touch(void *block, size_t n_bytes);
 
-/* nn_block_touch_to() - the same for a block of n_bytes that is written from its beginning on, of
+/* nn_block_touch_read() - the same for n_bytes that the caller is about to read, of a file or of
+ * shared memory that was mapped. What is behind the file's end stays what it is: an exception. */
+void nn_block_touch_read(const void *block, size_t n_bytes);
+
+/* nn_block_touch_up_to() - the same for a block of n_bytes that is written from its beginning on, of
  * which n_ready bytes were touched before: what is in front of end, and some more, since calls for
  * little would cost what they save. Returns: n_ready now. */
-size_t nn_block_touch_to(void *block, size_t n_bytes, size_t n_ready, size_t end);
+size_t nn_block_touch_up_to(void *block, size_t n_bytes, size_t n_ready, size_t end);
 
 #endif

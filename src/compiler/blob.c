@@ -35,7 +35,7 @@ static int blob_move(struct nn_blob *blob, size_t n_bytes)
     nn_meter_uncharge(blob->meter, blob->allocated);
     blob->bytes = bytes;
     blob->allocated = whole;
-    blob->n_ready = nn_block_touch_to(bytes, whole, 0, blob->size);
+    blob->n_ready = nn_block_touch_up_to(bytes, whole, 0, blob->size);
     if (blob->size)
         memcpy(bytes, old, blob->size);
     free(old);
@@ -74,7 +74,7 @@ int nn_blob_extend(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_
 
     if (r)
         return nn_error_trace(r);
-    blob->n_ready = nn_block_touch_to(blob->bytes, blob->allocated, blob->n_ready, end);
+    blob->n_ready = nn_block_touch_up_to(blob->bytes, blob->allocated, blob->n_ready, end);
     /* An empty blob may have no bytes at all yet. */
     if (end > blob->size)
         memset(blob->bytes + blob->size, 0, end - blob->size);

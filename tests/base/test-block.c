@@ -106,19 +106,50 @@ TEST(a_block_is_touched_as_far_as_it_is_written)
     size_t n_ready;
     bool can_touch = madvise(block, 1, MADV_POPULATE_WRITE) == 0;
 
-    ck_assert_uint_eq(nn_block_touch_to(block, 1000, 0, 500), 0);
-    n_ready = nn_block_touch_to(block, n_bytes, 0, 100);
+    ck_assert_uint_eq(nn_block_touch_up_to(block, 1000, 0, 500), 0);
+    n_ready = nn_block_touch_up_to(block, n_bytes, 0, 100);
     ck_assert_uint_ge(n_ready, 100);
     ck_assert_uint_le(n_ready, n_bytes / 4);
-    ck_assert_uint_eq(nn_block_touch_to(block, n_bytes, n_ready, n_ready), n_ready);
+    ck_assert_uint_eq(nn_block_touch_up_to(block, n_bytes, n_ready, n_ready), n_ready);
     ck_assert(!is_present(block + n_bytes / 2));
-    ck_assert_uint_ge(nn_block_touch_to(block, n_bytes, n_ready, n_bytes / 2 + 1), n_bytes / 2 + 1);
+    ck_assert_uint_ge(nn_block_touch_up_to(block, n_bytes, n_ready, n_bytes / 2 + 1),
+                      n_bytes / 2 + 1);
     ck_assert(is_present(block + n_bytes / 2) == can_touch);
-    ck_assert_uint_eq(nn_block_touch_to(block, n_bytes, n_bytes / 2 + 1, n_bytes), n_bytes);
+    ck_assert_uint_eq(nn_block_touch_up_to(block, n_bytes, n_bytes / 2 + 1, n_bytes), n_bytes);
     munmap(block, n_bytes);
+}
+TEST_END
+
+/* A mapping of a file that is shorter: no signal, and what is there is read without faults. */
+TEST(pages_of_a_file_are_there_before_they_are_read)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n_bytes = 256 * page;
+    int fd = memfd_create("block", MFD_CLOEXEC);
+    volatile uint8_t *mapped;
+    uint8_t *shorter;
+    long before;
+    bool can_touch;
+
+    ck_assert_int_eq(ftruncate(fd, (off_t)n_bytes), 0);
+    mapped = mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne((void *)mapped, MAP_FAILED);
+    nn_block_touch_read((const uint8_t *)mapped + 7, n_bytes - 14);
+    can_touch = madvise((void *)mapped, page, MADV_POPULATE_READ) == 0;
+    before = n_faults();
+    for (size_t i = 0; i < n_bytes; i += page)
+        ck_assert_uint_eq(mapped[i], 0);
+    ck_assert(!can_touch || n_faults() - before < 4);
+    ck_assert_int_eq(ftruncate(fd, (off_t)page), 0);
+    shorter = mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(shorter, MAP_FAILED);
+    nn_block_touch_read(shorter, n_bytes);
+    munmap(shorter, n_bytes);
+    munmap((void *)mapped, n_bytes);
+    close(fd);
 }
 TEST_END
 
 CHECK_MAIN("block", blocks_are_aligned_and_as_large_as_asked, no_block_is_larger_than_memory,
            touched_pages_are_written_without_faults, pages_of_little_and_of_too_much_are_left,
-           a_block_is_touched_as_far_as_it_is_written)
+           a_block_is_touched_as_far_as_it_is_written,
+           pages_of_a_file_are_there_before_they_are_read)

@@ -2,6 +2,7 @@
 #include "drivers/cpu/lowering/lower.h"
 
 #include "base/arith.h"
+#include "base/block.h"
 #include "base/error.h"
 #include "drivers/cpu/lowering/row.h"
 #include "drivers/cpu/lowering/segment.h"
@@ -441,10 +442,11 @@ static int lower_segment(struct nn_segment *segment, struct nn_plan *ret_plan)
     return r;
 }
 
-/* Room for the weights that will be packed, so that they do not move as they grow, each time into
- * memory that is touched for the first time. Codes of 8 bits may become two bytes. That is a guess,
- * since only kernels know what they pack. */
-static void reserve_weights(struct nn_segment *segment)
+/* What packing will read is made present: a file's pages come sixteen by an exception else. There is
+ * room for what it will write, so that weights do not move as they grow, each time into memory that
+ * is touched for the first time. Codes of 8 bits may become two bytes. That is a guess, since only
+ * kernels know what they pack. */
+static void make_weights_ready(struct nn_segment *segment)
 {
     const struct nn_graph *graph = segment->graph;
     bool *is_counted = nn_arena_new_n(segment->arena, bool, graph->n_values);
@@ -459,6 +461,8 @@ static void reserve_weights(struct nn_segment *segment)
             if (value->kind != NN_VALUE_CONSTANT || is_counted[index])
                 continue;
             is_counted[index] = true;
+            if (value->pool != NN_POOL_NONE)
+                nn_block_touch_read(value->data, (size_t)value->size);
             if (!nn_mul_size(value->size, factor, &size) || !nn_add_size(n_bytes, size, &n_bytes))
                 return;
         }
@@ -477,7 +481,7 @@ static int lower_once(struct nn_segment segment, bool wants_room, bool *ret_has_
     arena.meter = segment.weights.meter;
     segment.arena = &arena;
     if (wants_room)
-        reserve_weights(&segment);
+        make_weights_ready(&segment);
     *ret_has_room = segment.weights.allocated > 0;
     r = lower_segment(&segment, ret_plan);
     nn_blob_done(&segment.weights);

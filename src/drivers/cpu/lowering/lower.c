@@ -461,7 +461,7 @@ static void make_weights_ready(struct nn_segment *segment)
             if (value->kind != NN_VALUE_CONSTANT || is_counted[index])
                 continue;
             is_counted[index] = true;
-            if (value->pool != NN_POOL_NONE)
+            if (value->pool != NN_POOL_NONE && !nn_stop_look(segment->stop))
                 nn_block_touch_read(value->data, (size_t)value->size);
             if (!nn_mul_size(value->size, factor, &size) || !nn_add_size(n_bytes, size, &n_bytes))
                 return;

@@ -6,7 +6,7 @@
  * thread, which waits for the fences of all executions at a time, so that one
  * whose fences never signal delays no other, and computes what may begin. The
  * thread is started by the first execution. */
-#include "sample.h"
+#include "queue.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ enum wait_state { WAITING, READY, FAILED };
 
 struct entry {
     struct entry *next;
-    const struct plan *plan;
+    void *prepared;
     const struct nnhal_fenced *fenced;
     enum wait_state state;
     bool has_signalled[NNHAL_MAX_FENCES]; /* fences that are not to be polled again */
@@ -68,29 +68,38 @@ static enum wait_state look(struct entry *entry)
 
 /* -- the thread ------------------------------------------------------------------ */
 
-static uint32_t entry_compute(const struct entry *entry)
+/* The sentence for people, then the status. */
+static uint32_t queue_explain(const struct fence_queue *queue, uint32_t status,
+                              const char *sentence)
+{
+    queue->services->explain(queue->services->ctx, sentence);
+    return status;
+}
+
+static uint32_t entry_compute(const struct fence_queue *queue, const struct entry *entry)
 {
     struct nnhal_execution *execution = entry->fenced->execution;
     const struct nnhal_turn *turn = execution->turn;
     uint32_t status;
 
     if (entry->state == FAILED)
-        return explain(entry->plan->device, NNHAL_GENERAL_FAILURE,
-                       "a fence that the execution waits for is in error, or it was cancelled");
+        return queue_explain(
+            queue, NNHAL_GENERAL_FAILURE,
+            "a fence that the execution waits for is in error, or it was cancelled");
     if (turn)
         turn->enter(turn->host);
-    status = execute_plan(entry->plan, execution);
+    status = queue->execute(entry->prepared, execution);
     if (turn)
         turn->leave(turn->host);
     return status;
 }
 
-/* Not under the lock: end_fenced() may release the plan. */
-static void entry_end(struct entry *entry)
+/* Not under the lock: end_fenced() may release the prepared model. */
+static void entry_end(const struct fence_queue *queue, struct entry *entry)
 {
-    const struct nnhal_driver_services *services = entry->plan->device->services;
+    const struct nnhal_driver_services *services = queue->services;
     uint64_t id = entry->fenced->id;
-    uint32_t status = entry_compute(entry);
+    uint32_t status = entry_compute(queue, entry);
 
     services->release(services->ctx, entry);
     services->end_fenced(services->ctx, id, status);
@@ -123,8 +132,9 @@ static nfds_t count_fences(const struct fence_queue *queue)
 
 /* Until a fence changes or queue_wake() is called; fences stay open, since this thread ends what waits
  * for them. Without memory for the list it looks again a little later. */
-static void queue_wait(struct fence_queue *queue, const struct nnhal_driver_services *services)
+static void queue_wait(struct fence_queue *queue)
 {
+    const struct nnhal_driver_services *services = queue->services;
     nfds_t n = count_fences(queue), at = 1;
     struct pollfd wake = poll_for(queue->wake_fd);
     struct pollfd *fds = services->allocate(services->ctx, (n + 1) * sizeof(*fds));
@@ -146,20 +156,19 @@ static void queue_wait(struct fence_queue *queue, const struct nnhal_driver_serv
 
 static void *queue_work(void *ctx)
 {
-    struct sample_device *device = ctx;
-    struct fence_queue *queue = &device->queue;
+    struct fence_queue *queue = ctx;
     struct entry *entry;
 
-    pthread_setname_np(pthread_self(), "sample-queue");
+    pthread_setname_np(pthread_self(), "fence-queue");
     pthread_mutex_lock(&queue->lock);
     while (!queue->is_closing) {
         entry = queue_take(queue);
         if (!entry) {
-            queue_wait(queue, device->services);
+            queue_wait(queue);
             continue;
         }
         pthread_mutex_unlock(&queue->lock);
-        entry_end(entry);
+        entry_end(queue, entry);
         pthread_mutex_lock(&queue->lock);
     }
     pthread_mutex_unlock(&queue->lock);
@@ -167,9 +176,8 @@ static void *queue_work(void *ctx)
 }
 
 /* Under the lock. The application's signals are not for this thread; SIGBUS is the host's. */
-static bool queue_start(struct sample_device *device)
+static bool queue_start(struct fence_queue *queue)
 {
-    struct fence_queue *queue = &device->queue;
     sigset_t all, old;
 
     if (queue->has_thread)
@@ -177,7 +185,7 @@ static bool queue_start(struct sample_device *device)
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    queue->has_thread = pthread_create(&queue->thread, NULL, queue_work, device) == 0;
+    queue->has_thread = pthread_create(&queue->thread, NULL, queue_work, queue) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return queue->has_thread;
 }
@@ -191,40 +199,41 @@ void queue_wake(const struct fence_queue *queue)
     (void)!write(queue->wake_fd, &one, sizeof(one));
 }
 
-uint32_t queue_add(struct sample_device *device, const struct plan *plan,
-                   struct nnhal_fenced *fenced)
+uint32_t queue_add(struct fence_queue *queue, void *prepared, struct nnhal_fenced *fenced)
 {
-    const struct nnhal_driver_services *services = device->services;
+    const struct nnhal_driver_services *services = queue->services;
     struct entry *entry = services->allocate(services->ctx, sizeof(*entry)), **place;
     bool is_running;
 
     if (!entry)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
-    *entry = (struct entry){.plan = plan, .fenced = fenced};
-    pthread_mutex_lock(&device->queue.lock);
-    is_running = queue_start(device);
+    *entry = (struct entry){.prepared = prepared, .fenced = fenced};
+    pthread_mutex_lock(&queue->lock);
+    is_running = queue_start(queue);
     if (is_running) {
-        for (place = &device->queue.first; *place; place = &(*place)->next)
+        for (place = &queue->first; *place; place = &(*place)->next)
             continue;
         *place = entry;
     }
-    pthread_mutex_unlock(&device->queue.lock);
+    pthread_mutex_unlock(&queue->lock);
     if (is_running) {
-        queue_wake(&device->queue);
+        queue_wake(queue);
         return NNHAL_NONE;
     }
     services->release(services->ctx, entry);
-    return explain(device, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT, "no thread can be started");
+    return queue_explain(queue, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT, "no thread can be started");
 }
 
-bool queue_open(struct fence_queue *queue)
+bool queue_open(struct fence_queue *queue, const struct nnhal_driver_services *services,
+                uint32_t (*execute)(void *prepared, struct nnhal_execution *execution))
 {
-    *queue = (struct fence_queue){.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    *queue = (struct fence_queue){.services = services,
+                                  .execute = execute,
+                                  .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     pthread_mutex_init(&queue->lock, NULL);
     return queue->wake_fd >= 0;
 }
 
-/* The host has no execution in progress. */
 void queue_close(struct fence_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);

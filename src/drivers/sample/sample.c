@@ -8,6 +8,11 @@
  * calls next, and which can explain itself. */
 static const char *config_path;
 
+static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution)
+{
+    return execute_plan(prepared, execution);
+}
+
 static uint32_t sample_open(const struct nnhal_driver_services *services, void **ret_device)
 {
     struct sample_device *device = services->allocate(services->ctx, sizeof(*device));
@@ -21,7 +26,7 @@ static uint32_t sample_open(const struct nnhal_driver_services *services, void *
         services->release(services->ctx, device);
         return NNHAL_INVALID_ARGUMENT;
     }
-    if (!queue_open(&device->queue)) {
+    if (!queue_open(&device->queue, services, sample_execute)) {
         services->release(services->ctx, device);
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     }
@@ -94,16 +99,11 @@ static uint32_t sample_import_memory(void *ctx, const struct nnhal_memory_handle
     return NNHAL_NONE;
 }
 
-static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution)
-{
-    return execute_plan(prepared, execution);
-}
-
 static uint32_t sample_execute_fenced(void *prepared, struct nnhal_fenced *fenced)
 {
     const struct plan *plan = prepared;
 
-    return queue_add(plan->device, plan, fenced);
+    return queue_add(&plan->device->queue, prepared, fenced);
 }
 
 static void sample_cancel_fenced(void *prepared, uint64_t id)

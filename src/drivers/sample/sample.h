@@ -15,9 +15,10 @@
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
+#include "queue.h"
+
 #include <nnhal/driver.h>
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,16 +39,6 @@ struct config {
 /* config_read() - everything without a file (path NULL), else what it allows.
  * On failure text is the sentence for people. */
 bool config_read(const char *path, struct config *config, char *text, size_t n_text);
-
-/* Fenced executions that wait for their fences, oldest first, and the thread that waits for all
- * of them. */
-struct fence_queue {
-    pthread_mutex_t lock; /* of what follows */
-    bool has_thread, is_closing;
-    pthread_t thread;
-    int wake_fd; /* an eventfd: there is something new to look at */
-    struct entry *first;
-};
 
 struct sample_device {
     const struct nnhal_driver_services *services;
@@ -160,14 +151,6 @@ uint64_t row_elements(uint32_t n_dimensions, const uint32_t *dimensions);
 /* execute_plan() - executes on the calling thread, with the time that it took if that is
  * asked for; any number of threads at a time. */
 uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution);
-
-/* queue_open() - without a thread yet. Returns: false if descriptors are short. */
-bool queue_open(struct fence_queue *queue);
-void queue_close(struct fence_queue *queue);
-/* queue_add(), queue_wake() - execute_fenced() and cancel_fenced() of <nnhal/driver.h>. */
-uint32_t queue_add(struct sample_device *device, const struct plan *plan,
-                   struct nnhal_fenced *fenced);
-void queue_wake(const struct fence_queue *queue);
 
 /* lane_open() - the executor of one burst. */
 uint32_t lane_open(const struct plan *plan, struct nnhal_burst_executor *executor);

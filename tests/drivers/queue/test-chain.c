@@ -2,8 +2,8 @@
 /* Chains of executions over two asynchronous devices: no thread stands in between, and a failure
  * reaches what depends on it and nothing else. */
 #include "graph.h"
+#include "support/threads.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,70 +19,17 @@ static struct node chain[] = {{.device = LEFT, .number = 1},
                               {.device = RIGHT, .n_after = 1, .after = {2}, .number = 1212}};
 /* -- threads of a process -------------------------------------------------------------- */
 
-static bool read_line_of(const char *path, const char *word, char *line, int n_bytes)
-{
-    FILE *file = fopen(path, "re");
-    bool is_found = false;
-
-    while (file && !is_found && fgets(line, n_bytes, file))
-        is_found = strncmp(line, word, strlen(word)) == 0;
-    if (file)
-        fclose(file);
-    return is_found;
-}
-
-struct count {
-    unsigned n_threads;
-    unsigned n_asleep;     /* of them */
-    unsigned long n_woken; /* how often they have gone to sleep, which is how often they woke */
-};
-
-static void count_thread(const char *task, const char *name, struct count *count)
-{
-    char path[320], line[256];
-
-    snprintf(path, sizeof(path), "%s/status", task);
-    if (!read_line_of(path, "Name:", line, sizeof(line)) || !strstr(line, name))
-        return;
-    count->n_threads++;
-    if (read_line_of(path, "State:", line, sizeof(line)))
-        count->n_asleep += strstr(line, "S (") != NULL;
-    if (read_line_of(path, "voluntary_ctxt_switches:", line, sizeof(line)))
-        count->n_woken += strtoul(line + strlen("voluntary_ctxt_switches:"), NULL, 10);
-}
-
-/* The threads of process pid whose names begin so. */
-static struct count count_threads_of(int32_t pid, const char *name)
-{
-    struct count count = {0};
-    char path[32], task[300];
-    struct dirent *entry;
-    DIR *dir;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    dir = opendir(path);
-    while (dir && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(task, sizeof(task), "%s/%s", path, entry->d_name);
-        count_thread(task, name, &count);
-    }
-    if (dir)
-        closedir(dir);
-    return count;
-}
-
 /* Of all threads that might stand between the links: those of the host that watch fences or run
  * what they hold back, and those of the runtime that compute. */
-static struct count count_between(void)
+static struct thread_count count_between(void)
 {
     static const char *const between[] = {"nnhal-watcher", "nnhal-fenced", "nn-compute"};
     const int32_t pids[] = {getpid(), chain_pid(LEFT), chain_pid(RIGHT)};
-    struct count all = {0};
+    struct thread_count all = {0};
 
     for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++)
         for (size_t j = 0; j < sizeof(pids) / sizeof(pids[0]); j++) {
-            struct count count = count_threads_of(pids[j], between[i]);
+            struct thread_count count = count_threads_of(pids[j], between[i]);
 
             all.n_threads += count.n_threads;
             all.n_asleep += count.n_asleep;
@@ -101,9 +48,9 @@ static void await_threads(int which, const char *name, unsigned n)
 }
 
 /* When all of them sleep. */
-static struct count settle(void)
+static struct thread_count settle(void)
 {
-    struct count count;
+    struct thread_count count;
 
     for (int i = 0; i < N_DEVICES; i++)
         await_threads(i, "nnhal-watcher", chain_is_way("embedded") ? N_DEVICES : 1);
@@ -119,7 +66,7 @@ static struct count settle(void)
 
 TEST(a_chain_runs_on_the_devices_alone)
 {
-    struct count before, after;
+    struct thread_count before, after;
 
     chain_begin();
     graph_make(chain, 4);

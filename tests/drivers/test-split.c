@@ -2,10 +2,9 @@
 /* What several devices compute together has the bits of what one computes alone. */
 #include "cpu/random-model.h"
 #include "drivers/split.h"
+#include "support/threads.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,8 +13,11 @@ enum {
     MAX_BYTES = 4 * SIDE * SIDE * RANDOM_CHANNELS,
     ROUNDS = 150,
     N_DEVICES = 5,
-    N_LOOPS = 3, /* at most */
+    FIRST_ASYNCHRONOUS = 3, /* of the devices; the last one is, too */
+    N_LOOPS = 3,            /* at most */
 };
+
+#define ASYNCHRONOUS_RULES "3:async=1;4:async=1;"
 
 struct results {
     uint8_t bytes[2][MAX_BYTES];
@@ -215,7 +217,7 @@ enum way {
     WAY_EVENT,
     WAY_BURST,
     WAY_TWICE,
-    WAY_FENCED, /* with dependencies, everything in a memory */
+    WAY_FENCED, /* behind a fence, everything in a memory */
     WAY_N,
 };
 
@@ -305,23 +307,34 @@ static void set_shared(const struct builder *b, ANeuralNetworksExecution *execut
     }
 }
 
+/* Launched before the fence that it waits for tells. */
+static void start_behind_fence(ANeuralNetworksExecution *execution)
+{
+    int fence = eventfd(0, EFD_CLOEXEC);
+    ANeuralNetworksEvent *before = NULL, *event = NULL;
+
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence, &before));
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(
+        execution, (const ANeuralNetworksEvent *const *)&before, 1, 0, &event));
+    ck_assert_int_eq(eventfd_write(fence, 1), 0);
+    OK(ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksEvent_free(before);
+    close(fence);
+}
+
 /* Shapes that only an execution tells have no fence: those are computed at once. */
 static void run_fenced(const struct builder *b, ANeuralNetworksExecution *execution, uint32_t seed,
                        struct results *ret)
 {
-    bool is_known = !is_open(seed) && choose_tail(seed) != TAIL_SLICE;
-    ANeuralNetworksEvent *event = NULL;
     struct shared shared;
 
     shared_init(&shared);
     set_shared(b, execution, seed, &shared);
-    if (is_known) {
-        OK(ANeuralNetworksExecution_startComputeWithDependencies(execution, NULL, 0, 0, &event));
-        OK(ANeuralNetworksEvent_wait(event));
-        ANeuralNetworksEvent_free(event);
-    } else {
+    if (!is_open(seed) && choose_tail(seed) != TAIL_SLICE)
+        start_behind_fence(execution);
+    else
         OK(ANeuralNetworksExecution_compute(execution));
-    }
     memcpy(ret->bytes, shared.rows + 2, sizeof(ret->bytes));
     shared_done(&shared);
 }
@@ -390,7 +403,7 @@ static uint32_t choose_devices(uint32_t seed, uint32_t numbers[N_DEVICES])
                                    more[builder_random(&random) % 4],
                                    is_control_shared(seed) ? ",not=IF+WHILE" : "");
     }
-    split_rules("%s", rules);
+    split_rules(ASYNCHRONOUS_RULES "%s", rules);
     return n;
 }
 
@@ -412,34 +425,63 @@ static uint32_t compute(const struct builder *b, uint32_t n_devices, const uint3
     return n_parts;
 }
 
-/* Returns: parts of the split. */
-static uint32_t compare(uint32_t seed)
+/* What the deal came to. */
+struct tally {
+    uint32_t n_split;                /* graphs in several parts */
+    uint32_t n_asynchronous_triples; /* behind fences */
+};
+
+static bool is_asynchronous_triple(uint32_t n_devices, const uint32_t *numbers)
 {
+    bool is_there = false;
+
+    for (uint32_t i = 0; i < n_devices; i++)
+        is_there |= numbers[i] >= FIRST_ASYNCHRONOUS;
+    return is_there && n_devices == 3;
+}
+
+static void check_bits(const struct results *expected, const struct results *got, uint32_t seed)
+{
+    ck_assert_msg(memcmp(expected, got, sizeof(*got)) == 0, "graph %u differs", seed);
+}
+
+static void compare(uint32_t seed, struct tally *tally)
+{
+    static const uint32_t plain = 0, asynchronous = FIRST_ASYNCHRONOUS;
     const struct random_choices choices = {.seed = seed};
-    uint32_t n_devices, n_parts, numbers[N_DEVICES] = {0};
+    enum way way = (enum way)(seed / 2 % WAY_N);
+    uint32_t n_devices, numbers[N_DEVICES] = {0};
     static struct results expected, got;
     struct builder b;
 
     builder_init(&b, 1);
     random_model_make(&b, &choices, SIDE);
     add_tail(&b, choose_tail(seed));
-    split_rules(" ");
-    compute(&b, 1, numbers, WAY_COMPUTE, seed, &expected);
+    split_rules(ASYNCHRONOUS_RULES);
+    compute(&b, 1, &plain, WAY_COMPUTE, seed, &expected);
+    if (way == WAY_FENCED) {
+        compute(&b, 1, &asynchronous, way, seed, &got);
+        check_bits(&expected, &got, seed);
+    }
     n_devices = choose_devices(seed, numbers);
-    n_parts = compute(&b, n_devices, numbers, seed / 2 % WAY_N, seed, &got);
-    ck_assert_msg(memcmp(&expected, &got, sizeof(got)) == 0, "graph %u differs", seed);
+    tally->n_split += compute(&b, n_devices, numbers, way, seed, &got) > 1;
+    tally->n_asynchronous_triples += way == WAY_FENCED &&
+                                     is_asynchronous_triple(n_devices, numbers);
+    check_bits(&expected, &got, seed);
     builder_done(&b);
-    return n_parts;
 }
 
 TEST(random_graphs_split_at_random_have_the_same_bits)
 {
     const char *text = getenv("NN_TEST_ROUNDS");
-    uint32_t rounds = text ? (uint32_t)strtoul(text, NULL, 10) : ROUNDS, n_split = 0;
+    uint32_t rounds = text ? (uint32_t)strtoul(text, NULL, 10) : ROUNDS;
+    struct tally tally = {0};
 
     for (uint32_t seed = 0; seed < rounds; seed++)
-        n_split += compare(seed) > 1;
-    ck_assert_uint_gt(n_split, rounds * 3 / 4);
+        compare(seed, &tally);
+    ck_assert_uint_gt(tally.n_split, rounds * 3 / 4);
+    ck_assert_uint_gt(tally.n_asynchronous_triples, 0);
+    ck_assert_uint_gt(count_threads_of(getpid(), "fence-queue").n_threads, 0);
 }
 TEST_END
 

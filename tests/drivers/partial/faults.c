@@ -373,6 +373,8 @@ const struct nnhal_driver *faults_plant(const struct nnhal_driver *table, const 
     outer.optimize = NULL;
     outer.burst_opened = NULL;
     outer.burst_closed = NULL;
+    outer.execute_fenced = NULL;
+    outer.cancel_fenced = NULL;
     spoil_table();
     return &outer;
 }

@@ -21,6 +21,7 @@
  *     say=WHY         the sentence of every failure
  *     relaxed=1       prepare() refuses models that are not relaxed
  *     lie=1           prepare() refuses what get_supported_operations() takes
+ *     async=1         fenced executions queue at the device; read once
  *     die=1           execute() ends the process
  *     die-at=N        so does the N-th execute() in a process, alone
  *     fault=WHAT      breaks a rule of the interface on purpose: see faults.c; read once
@@ -31,6 +32,7 @@
 #include "base/cleanup.h"
 #include "drivers/cpu/cpu.h"
 #include "drivers/partial/faults.h"
+#include "drivers/sample/queue.h"
 #include "model/ops.h"
 
 #include <stdbool.h>
@@ -49,6 +51,7 @@ static struct nnhal_capabilities capabilities;
 static struct nnhal_operand_performance performances[MAX_PERFORMANCES];
 static const struct nnhal_driver *cpu;
 static const struct nnhal_driver_services *services;
+static struct fence_queue queue; /* if it is asynchronous */
 
 /* -- rules ------------------------------------------------------------------------------ */
 
@@ -168,13 +171,6 @@ static void rest(double duration_us)
         nanosleep(&nap, NULL);
 }
 
-static uint32_t partial_open(const struct nnhal_driver_services *given, void **ret_device)
-{
-    rest(1000 * find_number("open-ms", 0));
-    services = given;
-    return cpu->open(given, ret_device);
-}
-
 static uint32_t partial_supported(void *device, const struct nnhal_driver_model *model,
                                   uint8_t *supported)
 {
@@ -244,6 +240,39 @@ static uint32_t partial_execute(void *prepared, struct nnhal_execution *executio
     return cpu->execute(prepared, execution);
 }
 
+/* -- the device ----------------------------------------------------------------------------- */
+
+static uint32_t partial_open(const struct nnhal_driver_services *given, void **ret_device)
+{
+    uint32_t status;
+
+    rest(1000 * find_number("open-ms", 0));
+    services = given;
+    status = cpu->open(given, ret_device);
+    if (status != NNHAL_NONE || !partial.execute_fenced ||
+        queue_open(&queue, given, partial_execute))
+        return status;
+    cpu->close(*ret_device);
+    return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+}
+
+static void partial_close(void *device)
+{
+    if (partial.execute_fenced)
+        queue_close(&queue);
+    cpu->close(device);
+}
+
+static uint32_t partial_execute_fenced(void *prepared, struct nnhal_fenced *fenced)
+{
+    return queue_add(&queue, prepared, fenced);
+}
+
+static void partial_cancel_fenced(void *prepared, uint64_t id)
+{
+    queue_wake(&queue); /* it looks at all of them */
+}
+
 /* -- what it declares ---------------------------------------------------------------------- */
 
 static void declare_performance(void)
@@ -284,9 +313,14 @@ _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
     partial.feature_level = (int64_t)find_number("level", (double)cpu->feature_level);
     partial.capabilities = &capabilities;
     partial.open = partial_open;
+    partial.close = partial_close;
     partial.get_supported_operations = partial_supported;
     partial.prepare = partial_prepare;
     partial.execute = partial_execute;
+    if (is_value("async", "1")) {
+        partial.execute_fenced = partial_execute_fenced;
+        partial.cancel_fenced = partial_cancel_fenced;
+    }
     n_fault = find_value("fault", &fault);
     if (n_fault)
         return faults_plant(&partial, fault, n_fault);

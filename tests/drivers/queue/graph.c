@@ -1,62 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph.h"
 
-#include <nnhal/ext.h>
-
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *const names[N_DEVICES] = {"left", "right"};
-static char folder[] = "/tmp/nnhal-chain-XXXXXX";
-pid_t chain_services[N_DEVICES];
 ANeuralNetworksDevice *chain_devices[N_DEVICES];
 ANeuralNetworksCompilation *chain_compilations[N_DEVICES];
 
-bool chain_is_way(const char *way)
-{
-    return strcmp(WAY, way) == 0;
-}
-
-void chain_nap(void)
-{
-    const struct timespec duration = {.tv_nsec = 2000000};
-
-    nanosleep(&duration, NULL);
-}
-
 /* -- devices --------------------------------------------------------------------- */
-
-static void socket_path(int which, char *path, size_t n_bytes)
-{
-    snprintf(path, n_bytes, "%s/%s.sock", folder, names[which]);
-}
-
-static void start_service(int which)
-{
-    pid_t parent = getpid();
-    char path[64];
-
-    socket_path(which, path, sizeof(path));
-    chain_services[which] = fork();
-    if (chain_services[which] == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent)
-            execl(BUILD_ROOT "/nnhal-host", "nnhal-host", names[which], NULL);
-        _exit(127);
-    }
-    for (int i = 0; access(path, F_OK) != 0; i++) {
-        ck_assert_int_lt(i, LIMIT_S * 500);
-        chain_nap();
-    }
-}
 
 ANeuralNetworksModel *chain_model(void)
 {
@@ -76,23 +29,6 @@ ANeuralNetworksModel *chain_model(void)
     return model;
 }
 
-static void find_device(int which)
-{
-    const char *name;
-    uint32_t n = 0;
-
-    OK(ANeuralNetworks_getDeviceCount(&n));
-    for (uint32_t i = 0; i < n; i++) {
-        ANeuralNetworksDevice *device = NULL;
-
-        OK(ANeuralNetworks_getDevice(i, &device));
-        OK(ANeuralNetworksDevice_getName(device, &name));
-        if (strcmp(name, names[which]) == 0)
-            chain_devices[which] = device;
-    }
-    ck_assert_ptr_nonnull(chain_devices[which]);
-}
-
 static void compile(int which)
 {
     const ANeuralNetworksDevice *device = chain_devices[which];
@@ -105,33 +41,16 @@ static void compile(int which)
 
 void chain_provide_devices(void)
 {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    setenv("NNHAL_MODE", WAY, 1);
-    setenv("NNHAL_DRIVER_PATH", DRIVER_FOLDER, 1);
-    setenv("NNHAL_SOCKET_PATH", folder, 1);
-    setenv("NNHAL_HOST", BUILD_ROOT "/nnhal-host", 1);
-    for (int i = 0; i < N_DEVICES; i++)
-        if (chain_is_way("service"))
-            start_service(i);
+    services_begin(names);
 }
 
 void chain_find_devices(void)
 {
     for (int i = 0; i < N_DEVICES; i++) {
-        find_device(i);
+        chain_devices[i] = services_find(i);
         compile(i);
     }
 }
-
-#ifdef __SANITIZE_THREAD__
-/* Drivers end before this process does. The thread of a connection to one ends with it, and is
- * joined when the device is opened anew, which is not done here. */
-__attribute__((__visibility__("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "report_thread_leaks=0";
-}
-#endif
 
 void chain_begin(void)
 {
@@ -141,26 +60,14 @@ void chain_begin(void)
 
 void chain_finish(void)
 {
-    char path[64];
-
-    for (int i = 0; i < N_DEVICES; i++) {
+    for (int i = 0; i < N_DEVICES; i++)
         ANeuralNetworksCompilation_free(chain_compilations[i]);
-        if (!chain_services[i])
-            continue;
-        kill(chain_services[i], SIGTERM);
-        waitpid(chain_services[i], NULL, 0);
-        socket_path(i, path, sizeof(path));
-        unlink(path);
-    }
-    ck_assert_int_eq(rmdir(folder), 0);
+    services_end();
 }
 
 int32_t chain_pid(int which)
 {
-    struct nnhal_where where = {.size = sizeof(where)};
-
-    OK(nnhal_device_get_where(chain_devices[which], &where));
-    return where.pid;
+    return services_pid(chain_devices[which]);
 }
 
 /* -- nodes of a graph of executions -------------------------------------------------- */

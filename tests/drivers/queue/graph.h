@@ -7,20 +7,16 @@
 #define NN_TESTS_QUEUE_GRAPH_H
 
 #include "queue-driver.h"
+#include "services.h"
 #include "support/check-main.h"
 
 #include <android/NeuralNetworks.h>
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#define OK(call) ck_assert_int_eq((call), ANEURALNETWORKS_NO_ERROR)
-
-enum { LEFT, RIGHT, N_DEVICES };
+enum { LEFT, RIGHT };
 enum { N_BYTES = QUEUE_FLOATS * sizeof(float) };
-enum { LIMIT_S = 30 };
 enum { MAX_NODES = 8, MAX_AFTER = 2 };
 
 struct node {
@@ -45,10 +41,6 @@ struct graph {
 
 extern ANeuralNetworksDevice *chain_devices[N_DEVICES];
 extern ANeuralNetworksCompilation *chain_compilations[N_DEVICES];
-extern pid_t chain_services[N_DEVICES]; /* 0: there is none */
-
-/* chain_is_way() - whether the devices are reached so: "embedded", "private", "service". */
-bool chain_is_way(const char *way);
 
 /* chain_begin() - provides the devices (a process forked before it uses them finds the same ones),
  * finds them, and compiles a model for each. */
@@ -63,9 +55,6 @@ ANeuralNetworksModel *chain_model(void);
 
 /* chain_pid() - the process that computes for a device. */
 int32_t chain_pid(int which);
-
-/* chain_nap() - 2 ms. */
-void chain_nap(void);
 
 /* ---- the graph ---- */
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services.h"
+
+#include <nnhal/ext.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const *services_names;
+static char folder[] = "/tmp/nnhal-chain-XXXXXX";
+pid_t chain_services[N_DEVICES];
+
+bool chain_is_way(const char *way)
+{
+    return strcmp(WAY, way) == 0;
+}
+
+void chain_nap(void)
+{
+    const struct timespec duration = {.tv_nsec = 2000000};
+
+    nanosleep(&duration, NULL);
+}
+
+static void socket_path(int which, char *path, size_t n_bytes)
+{
+    snprintf(path, n_bytes, "%s/%s.sock", folder, services_names[which]);
+}
+
+static void start_service(int which)
+{
+    pid_t parent = getpid();
+    char path[64];
+
+    socket_path(which, path, sizeof(path));
+    chain_services[which] = fork();
+    if (chain_services[which] == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            execl(BUILD_ROOT "/nnhal-host", "nnhal-host", services_names[which], NULL);
+        _exit(127);
+    }
+    for (int i = 0; access(path, F_OK) != 0; i++) {
+        ck_assert_int_lt(i, LIMIT_S * 500);
+        chain_nap();
+    }
+}
+
+void services_begin(const char *const names[N_DEVICES])
+{
+    services_names = names;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    setenv("NNHAL_MODE", WAY, 1);
+    setenv("NNHAL_DRIVER_PATH", DRIVER_FOLDER, 1);
+    setenv("NNHAL_SOCKET_PATH", folder, 1);
+    setenv("NNHAL_HOST", BUILD_ROOT "/nnhal-host", 1);
+    for (int i = 0; i < N_DEVICES; i++)
+        if (chain_is_way("service"))
+            start_service(i);
+}
+
+static void end_service(int which)
+{
+    char path[64];
+
+    waitpid(chain_services[which], NULL, 0);
+    socket_path(which, path, sizeof(path));
+    unlink(path);
+}
+
+void services_restart(int which)
+{
+    if (!chain_services[which])
+        return;
+    end_service(which);
+    start_service(which);
+}
+
+void services_end(void)
+{
+    for (int i = 0; i < N_DEVICES; i++) {
+        if (!chain_services[i])
+            continue;
+        kill(chain_services[i], SIGTERM);
+        end_service(i);
+    }
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+ANeuralNetworksDevice *services_find(int which)
+{
+    uint32_t n = 0;
+
+    OK(ANeuralNetworks_getDeviceCount(&n));
+    for (uint32_t i = 0; i < n; i++) {
+        ANeuralNetworksDevice *device = NULL;
+        const char *name = NULL;
+
+        OK(ANeuralNetworks_getDevice(i, &device));
+        OK(ANeuralNetworksDevice_getName(device, &name));
+        if (strcmp(name, services_names[which]) == 0)
+            return device;
+    }
+    ck_abort_msg("no device %s", services_names[which]);
+}
+
+int32_t services_pid(const ANeuralNetworksDevice *device)
+{
+    struct nnhal_where where = {.size = sizeof(where)};
+
+    OK(nnhal_device_get_where(device, &where));
+    return where.pid;
+}
+
+#ifdef __SANITIZE_THREAD__
+/* Drivers end before this process does. The thread of a connection to one ends with it, and is
+ * joined when the device is opened anew, which is not always done. */
+__attribute__((__visibility__("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "report_thread_leaks=0";
+}
+#endif

@@ -79,6 +79,8 @@ static bool look_at(struct nn_rt_link *link, struct chain_look *look)
 
 static bool look_before(struct nn_rt_link *link, struct chain_look *look)
 {
+    if (link->inner && !look_at(link->inner, look))
+        return false;
     for (uint32_t i = 0; i < link->before.n; i++)
         if (!look_at(link->before.links[i], look))
             return false;
@@ -159,7 +161,8 @@ struct nn_rt_links nn_rt_chain_detach(struct nn_rt_link *link, bool is_given_up)
 
     pthread_mutex_lock(&chains->lock);
     before = link->before;
-    link->before = (struct nn_rt_links){0};
+    for (struct nn_rt_link *part = link; part; part = part->inner)
+        part->before = (struct nn_rt_links){0};
     link->is_given_up = is_given_up;
     pthread_mutex_unlock(&chains->lock);
     return before;

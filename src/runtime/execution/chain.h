@@ -7,7 +7,9 @@
  * process whether it is there, once a second, and each deadline whether it has passed. What was
  * given up so will not begin, and neither will what depends on it.
  *
- * A link refers to what is before it until it has ended. Threads: any. */
+ * A link refers to what is before it until it has ended. Of a computation in parts
+ * (partition/fence-line.h) the link is that of the last one, and those before it are its inner ones, which
+ * go with it. Threads: any. */
 #ifndef NN_RUNTIME_EXECUTION_CHAIN_H
 #define NN_RUNTIME_EXECUTION_CHAIN_H
 
@@ -25,6 +27,7 @@ struct nn_rt_link {
     struct nn_rt_session *session; /* of a fenced computation; NULL: none */
     uint64_t deadline_ns;          /* from the call; NNHAL_NO_TIME: none */
     struct nn_rt_links before;     /* what it waits for, until it has ended */
+    struct nn_rt_link *inner;      /* the part before it of the same computation; NULL: none */
     uint64_t looked_at;            /* chain.c's: by which look last */
     bool is_given_up;              /* it has ended, though its fence may not tell so */
 };
@@ -37,7 +40,8 @@ struct nn_rt_link {
 enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_ns);
 
 /* nn_rt_chain_detach() - that a fenced computation has ended; is_given_up: its fence may not tell so.
- * Once; does not block on a process. Returns: what it waited for, whose references are the caller's. */
+ * With its inner links; once; does not block on a process. Returns: what it waited for, whose references
+ * are the caller's. */
 struct nn_rt_links nn_rt_chain_detach(struct nn_rt_link *link, bool is_given_up);
 
 #endif

@@ -323,6 +323,8 @@ void nn_rt_execution_complete(ANeuralNetworksExecution *execution, int result)
 
 int nn_rt_execution_make_parts(ANeuralNetworksExecution *execution, uint32_t n_parts)
 {
+    if (execution->parts)
+        return 0;
     execution->parts = calloc(n_parts, sizeof(*execution->parts));
     if (!execution->parts)
         return nn_error_origin(-ENOMEM);

@@ -124,7 +124,7 @@ int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_wh
 int nn_rt_execution_get_part(ANeuralNetworksExecution *execution, uint32_t part, struct nn_why *why,
                              struct nnhal_part_info *ret_info);
 
-/* nn_rt_execution_make_parts() - room for n_parts in parts; once. Returns: 0, -ENOMEM. */
+/* nn_rt_execution_make_parts() - room for n_parts in parts, as many each time. Returns: 0, -ENOMEM. */
 int nn_rt_execution_make_parts(ANeuralNetworksExecution *execution, uint32_t n_parts);
 
 /* nn_rt_execution_find_failure() - why another device than the planned one computed it, or something of

@@ -21,12 +21,9 @@ static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
     return false;
 }
 
-/* Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards,
- * which takes a thread of ours. So does a computation in parts. */
-static bool is_suited(const ANeuralNetworksExecution *execution)
+bool nn_rt_fenced_is_in_memories(const ANeuralNetworksExecution *execution)
 {
-    return !nn_rt_compilation_is_split(execution->compilation) &&
-           !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
+    return !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
            !has_pointers(execution->arguments.outputs, execution->arguments.n_outputs);
 }
 
@@ -98,7 +95,8 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     uint64_t limit_ns;
     int r;
 
-    if (!is_suited(execution))
+    if (nn_rt_compilation_is_split(execution->compilation) ||
+        !nn_rt_fenced_is_in_memories(execution))
         return NN_RT_FENCED_E_UNSUITED;
     prepared = nn_rt_compilation_get_prepared(execution->compilation);
     execution->device = prepared->device;

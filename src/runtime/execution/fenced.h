@@ -12,8 +12,8 @@
 #include "runtime/execution/execution.h"
 
 enum {
-    /* It has to be computed by a job: an argument is a pointer, or the device died, which a job
-     * recovers from. */
+    /* It has to be computed by a job: an argument is a pointer, it has parts (partition/fence-line.h may
+     * launch those), or the device died, which a job recovers from. */
     NN_RT_FENCED_E_UNSUITED = 100,
 };
 
@@ -30,6 +30,10 @@ struct nn_rt_fenced {
     uint64_t callback;
     int fence_fd; /* -1: it has ended already */
 };
+
+/* nn_rt_fenced_is_in_memories() - whether no argument is a pointer: its bytes would have to be copied in
+ * when the fences have signalled, and out afterwards, which takes a thread of ours. */
+bool nn_rt_fenced_is_in_memories(const ANeuralNetworksExecution *execution);
 
 /* nn_rt_fenced_launch() - hands an execution, which has begun, to its device. Blocks until the device
  * has taken it, 50 ms after the deadline at most. The fence is the caller's to close.

@@ -307,6 +307,13 @@ bool nn_rt_memory_is_exposed(ANeuralNetworksMemory *memory)
     return is_exposed;
 }
 
+void nn_rt_memory_expose(ANeuralNetworksMemory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    memory->was_exposed = true;
+    pthread_mutex_unlock(&memory->lock);
+}
+
 /* Drops imports into sessions that ended, each of which holds a socket. A process that was given up may
  * write all the same. */
 static void forget_dead(ANeuralNetworksMemory *memory)

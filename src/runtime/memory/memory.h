@@ -35,7 +35,7 @@ struct ANeuralNetworksMemory {
     struct nn_rt_domain *(*free_domain)(struct nn_rt_domain *domain); /* NULL without one */
     pthread_mutex_t lock;                                             /* of imports */
     struct nn_rt_memory_import *imports;
-    bool was_exposed; /* to a session that ended, and is no longer among them */
+    bool was_exposed; /* to a session that ended, and is no longer among them; or for good */
 };
 
 /* nn_rt_memory_from_fd() - duplicates fd. Returns: 0, OP_FAILED, -ENOMEM. */
@@ -94,6 +94,9 @@ uint64_t nn_rt_memory_copied_bytes(ANeuralNetworksMemory *memory,
 /* nn_rt_memory_is_exposed() - whether a session that has ended still may have it mapped: a
  * process that was given up can write to it. */
 bool nn_rt_memory_is_exposed(ANeuralNetworksMemory *memory);
+
+/* nn_rt_memory_expose() - from now on it is: a session that lives may write to it at any time. */
+void nn_rt_memory_expose(ANeuralNetworksMemory *memory);
 
 /* nn_rt_memory_n_imports() - memories that this process has made known to devices
  * so far: how often one was sent, and mapped by the driver's process. */

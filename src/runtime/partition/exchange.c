@@ -86,6 +86,11 @@ int nn_rt_exchange_move(struct nn_rt_exchange *exchange)
     return nn_rt_places_move(&exchange->places, exchange->sizes);
 }
 
+void nn_rt_exchange_expose(struct nn_rt_exchange *exchange)
+{
+    nn_rt_places_expose(&exchange->places);
+}
+
 static const struct nn_rt_place *place_of(const struct nn_rt_exchange *exchange, uint32_t value)
 {
     return &exchange->places.places[value];

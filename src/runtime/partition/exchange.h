@@ -48,6 +48,10 @@ int nn_rt_exchange_place(struct nn_rt_exchange *exchange);
  * bytes (nn_rt_places_move()). Returns: 0, -ENOMEM, -errno. */
 int nn_rt_exchange_move(struct nn_rt_exchange *exchange);
 
+/* nn_rt_exchange_expose() - a device may write to values even when the parts have ended: their memory is
+ * used for nothing else. */
+void nn_rt_exchange_expose(struct nn_rt_exchange *exchange);
+
 /* nn_rt_exchange_find_output() - the application's argument for an output of the model. Returns:
  * NULL if it does not want it, or output is NN_RT_PLAN_NONE. */
 const struct nn_rt_argument *nn_rt_exchange_find_output(const struct nn_rt_exchange *exchange,

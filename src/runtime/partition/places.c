@@ -88,6 +88,13 @@ int nn_rt_places_move(struct nn_rt_places *places, const uint64_t *sizes)
     return r;
 }
 
+void nn_rt_places_expose(struct nn_rt_places *places)
+{
+    for (uint32_t i = 0; i < places->n_values; i++)
+        if (places->places[i].memory)
+            nn_rt_memory_expose(places->places[i].memory);
+}
+
 int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes)
 {
     uint64_t n_bytes = 0;

@@ -55,6 +55,9 @@ bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes);
  * set anew. Returns: 0, -ENOMEM, -errno; some have moved then. */
 int nn_rt_places_move(struct nn_rt_places *places, const uint64_t *sizes);
 
+/* nn_rt_places_expose() - a device may still write there: no memory of theirs is taken again. */
+void nn_rt_places_expose(struct nn_rt_places *places);
+
 /* nn_rt_places_plan() - from none: the arena for these sizes. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes);
 

@@ -263,9 +263,9 @@ struct nnhal_part_cost {
 };
 
 /* nnhal_compilation_get_cost() - what a part of the plan takes, beside what was expected of it. Each
- * computation of a model in parts is measured; of a model that one device computes those are which have
- * ANeuralNetworksExecution_setMeasureTiming() and come after nnhal_compilation_get_plan(). part
- * counts from 0. Any thread.
+ * computation of a model in parts is measured, but for those whose devices start each other by fences;
+ * of a model that one device computes those are which have ANeuralNetworksExecution_setMeasureTiming()
+ * and come after nnhal_compilation_get_plan(). part counts from 0. Any thread.
  * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless finish() succeeded;
  * ANEURALNETWORKS_BAD_DATA: no such part, or size is too small for total_ns;
  * ANEURALNETWORKS_OUT_OF_MEMORY. */

@@ -7,6 +7,7 @@
 #include "runtime/execution/computation.h"
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/outcome.h"
+#include "runtime/partition/fence-line.h"
 #include "runtime/registry.h"
 
 #include <fcntl.h>
@@ -34,6 +35,7 @@ static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event)
 {
     if (!event || !nn_rt_object_unref(&event->object))
         return NULL;
+    nn_rt_fence_line_free(event->line);
     closep(&event->link.fence_fd);
     nn_rt_session_unref(event->link.session);
     nn_rt_execution_unref(event->execution);
@@ -215,7 +217,7 @@ static bool get_fences(const struct nn_rt_event_dependencies *dependencies,
     return true;
 }
 
-/* On 0 the event has a callback, and a fence. Returns: as nn_rt_fenced_launch(). */
+/* On 0 the event has a callback or a line, and a fence. Returns: as nn_rt_fenced_launch(). */
 static int event_launch_fenced(ANeuralNetworksEvent *event,
                                const struct nn_rt_event_dependencies *dependencies,
                                struct nn_why *why)
@@ -228,6 +230,8 @@ static int event_launch_fenced(ANeuralNetworksEvent *event,
 
     if (!get_fences(dependencies, fences))
         return NN_RT_FENCED_E_UNSUITED;
+    if (nn_rt_compilation_is_split(event->execution->compilation))
+        return nn_rt_fence_line_launch(event->execution, &request, &event->link, why, &event->line);
     r = nn_rt_fenced_launch(event->execution, &request, why, &fenced);
     if (!r) {
         event->link.session = nn_rt_session_ref(event->execution->binding.prepared->session);
@@ -290,9 +294,14 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
 
 /* -- waiting --------------------------------------------------------------------------- */
 
+static bool is_launched(const ANeuralNetworksEvent *event)
+{
+    return event->callback || event->line;
+}
+
 static bool is_fenced(const ANeuralNetworksEvent *event)
 {
-    return event->callback && event->link.fence_fd >= 0;
+    return is_launched(event) && event->link.fence_fd >= 0;
 }
 
 static bool is_ended(ANeuralNetworksEvent *event)
@@ -328,7 +337,9 @@ static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end en
 
     if (!begin_collecting(event))
         return;
-    r = nn_rt_fenced_collect(event->execution, &fenced, end, event->link.deadline_ns, &why);
+    r = event->line
+            ? nn_rt_fence_line_collect(event->line, &why)
+            : nn_rt_fenced_collect(event->execution, &fenced, end, event->link.deadline_ns, &why);
     if (r && why.text[0])
         nn_rt_object_set_message(&event->execution->object, why.text);
     nn_rt_execution_end(event->execution, r);
@@ -360,7 +371,7 @@ static int wait_for_computation(ANeuralNetworksEvent *event, uint64_t limit_ns, 
     int result;
 
     /* The fence of one that was given up may stay active: once it has ended it is not asked. */
-    if (event->callback && !is_ended(event)) {
+    if (is_launched(event) && !is_ended(event)) {
         if (is_fenced(event))
             end = nn_rt_chain_wait(&event->link, limit_ns);
         if (end == NN_RT_FENCED_LIMIT)

@@ -4,6 +4,7 @@
  *     job        a computation that a thread of ours makes (base/jobs.h), once its
  *                dependencies have ended
  *     fenced     a computation that its device starts and ends by fences (fenced.h)
+ *     line       one in parts whose devices do so (partition/fence-line.h)
  *     fence      the application's file descriptor: POLLIN is success, POLLERR failure
  *
  * A computation's event is referenced by the application, whose reference goes
@@ -17,10 +18,13 @@
 #include "runtime/execution/chain.h"
 #include "runtime/execution/execution.h"
 
+struct nn_rt_fence_line;
+
 struct ANeuralNetworksEvent {
     struct nn_rt_object object;
     struct nn_rt_link link;
-    uint64_t callback; /* 0: a job, or a fence of the application's */
+    uint64_t callback;             /* 0: a job, a line, or a fence of the application's */
+    struct nn_rt_fence_line *line; /* NULL: it is none */
     struct nn_job job;
     ANeuralNetworksExecution *execution;
     uint64_t duration_ns; /* from the end of the dependencies; 0: none */

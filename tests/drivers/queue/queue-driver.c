@@ -8,8 +8,9 @@
  *     [QUEUE_DEED]    enum queue_deed, when it would compute
  *
  * and z tells, beside the number in [QUEUE_NUMBER], how many fences were active when the execution
- * was handed over, in [QUEUE_ACTIVE]. execute() always fails: nothing runs but by fences. A
- * thread named "queue-device" serves each execution. */
+ * was handed over, in [QUEUE_ACTIVE]. A thread named "queue-device" serves each execution. The device takes
+ * every operation, and execute() always fails: nothing runs but by fences. Or it takes one
+ * (QUEUE_OPERATION), as if that were the addition, and execute() obeys no order. */
 #include "queue-driver.h"
 #include "support/capabilities.h"
 
@@ -28,6 +29,12 @@
 #endif
 
 #define NAP_MS 1
+
+#ifdef QUEUE_OPERATION
+#define QUEUE_TAKES(type) ((type) == QUEUE_OPERATION)
+#else
+#define QUEUE_TAKES(type) ((void)(type), 1)
+#endif
 
 static const struct nnhal_driver_services *services;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -52,7 +59,8 @@ static void queue_close(void *device)
 static uint32_t queue_supported(void *device, const struct nnhal_driver_model *model,
                                 uint8_t *supported)
 {
-    memset(supported, 1, model->model->main.n_operations);
+    for (uint32_t i = 0; i < model->model->main.n_operations; i++)
+        supported[i] = QUEUE_TAKES(model->model->main.operations[i].type);
     return NNHAL_NONE;
 }
 
@@ -65,12 +73,6 @@ static uint32_t queue_prepare(void *device, const struct nnhal_prepare *prepare,
 
 static void queue_release(void *prepared)
 {
-}
-
-static uint32_t queue_execute(void *prepared, struct nnhal_execution *execution)
-{
-    services->explain(services->ctx, "it computes by fences alone");
-    return NNHAL_GENERAL_FAILURE;
 }
 
 /* -- an execution ------------------------------------------------------------------- */
@@ -123,10 +125,21 @@ static uint32_t compute(struct nnhal_execution *execution, float n_active)
     float *z = execution->outputs[0].data;
 
     read_after_fence(x);
+    read_after_fence(z); /* which an execution before may have written */
     z[QUEUE_NUMBER] = x[QUEUE_NUMBER] * 10 + QUEUE_DIGIT;
     z[QUEUE_ACTIVE] = n_active;
     written_before_fence(z);
     return NNHAL_NONE;
+}
+
+static uint32_t queue_execute(void *prepared, struct nnhal_execution *execution)
+{
+#ifdef QUEUE_OPERATION
+    return compute(execution, 0);
+#else
+    services->explain(services->ctx, "it computes by fences alone");
+    return NNHAL_GENERAL_FAILURE;
+#endif
 }
 
 static uint32_t obey(const struct nnhal_fenced *fenced, float n_active)
@@ -181,7 +194,8 @@ static void *serve(void *argument)
 
 static uint32_t queue_execute_fenced(void *prepared, struct nnhal_fenced *fenced)
 {
-    struct job *job = malloc(sizeof(*job));
+    bool is_refused = read_order(fenced->execution, QUEUE_DEED) == QUEUE_REFUSE;
+    struct job *job = is_refused ? NULL : malloc(sizeof(*job));
     sigset_t all, old;
     pthread_t thread;
     int r;

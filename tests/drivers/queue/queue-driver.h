@@ -11,6 +11,7 @@ enum { QUEUE_NUMBER = 0, QUEUE_ACTIVE = 1 };
 /* Places in y. */
 enum { QUEUE_GATE = 0, QUEUE_DEED = 1 };
 
-enum queue_deed { QUEUE_COMPUTE, QUEUE_FAIL, QUEUE_HANG, QUEUE_DIE };
+/* REFUSE is obeyed when an execution is handed over, the others when it would compute. */
+enum queue_deed { QUEUE_COMPUTE, QUEUE_FAIL, QUEUE_HANG, QUEUE_DIE, QUEUE_REFUSE };
 
 #endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One model in parts on two asynchronous devices in turn: they start each other by fences, no thread of the
+ * runtime stands in between, a failure counts for the part that fails and no other, and nothing is written
+ * after the fence of the whole has told of it. */
+#include "line.h"
+#include "support/threads.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+
+/* -- what goes well --------------------------------------------------------------------------- */
+
+TEST(parts_are_queued_while_the_first_one_runs)
+{
+    line_begin(false);
+    for (int round = 0; round < 3; round++) {
+        ANeuralNetworksEvent *event = line_launch(0, QUEUE_COMPUTE);
+
+        line_await_queued(N_NODES);
+        for (int i = 1; i < N_NODES; i++)
+            line_open_gate(i);
+        ck_assert_int_eq(line_poll_fence(event, 0), 0);
+        line_open_gate(0);
+        ck_assert_int_eq(line_poll_fence(event, -1), POLLIN);
+        OK(ANeuralNetworksEvent_wait(event));
+        ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], NUMBER);
+        ck_assert_float_eq(line_result(0)[QUEUE_ACTIVE], 1);
+        ANeuralNetworksEvent_free(event);
+    }
+    ck_assert_uint_eq(line_count_computing(), 0);
+    line_finish();
+}
+TEST_END
+
+TEST(a_line_waits_for_what_it_depends_on)
+{
+    ANeuralNetworksExecution *second;
+    ANeuralNetworksEvent *first_event, *event;
+
+    line_begin(false);
+    second = line_make_execution();
+    first_event = line_launch(0, QUEUE_COMPUTE);
+    event = line_start(second, first_event);
+    for (int i = 1; i < N_NODES; i++)
+        line_open_gate(i);
+    ck_assert_int_eq(line_poll_fence(event, 0), 0);
+    line_open_gate(0);
+    ck_assert_int_eq(line_poll_fence(event, -1), POLLIN);
+    ck_assert_int_eq(line_poll_fence(first_event, 0), POLLIN);
+    OK(ANeuralNetworksEvent_wait(event));
+    OK(ANeuralNetworksEvent_wait(first_event));
+    ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], NUMBER);
+    ck_assert_uint_eq(line_count_computing(), 0);
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksEvent_free(first_event);
+    ANeuralNetworksExecution_free(second);
+    line_finish();
+}
+TEST_END
+
+/* An output that is not of the last part could be written after the last one's fence has told. execute()
+ * obeys no gate. */
+TEST(an_early_output_is_computed_by_a_thread)
+{
+    ANeuralNetworksEvent *event;
+
+    line_begin(true);
+    event = line_launch(0, QUEUE_COMPUTE);
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], NUMBER);
+    ck_assert_double_eq(line_result(1)[QUEUE_NUMBER], 12);
+    ANeuralNetworksEvent_free(event);
+    line_finish();
+}
+TEST_END
+
+/* -- failures --------------------------------------------------------------------------------- */
+
+TEST(a_part_that_fails_is_the_only_one_to_blame)
+{
+    char why[512];
+
+    line_begin(false);
+    for (int bad = 0; bad < N_NODES; bad++) {
+        struct nnhal_device_counts before[N_DEVICES];
+        ANeuralNetworksEvent *event;
+
+        line_count(before);
+        event = line_launch(bad, QUEUE_FAIL);
+        line_open_gates();
+        ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
+        ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
+        nnhal_execution_get_error(stand.execution, why, sizeof(why));
+        ck_assert_msg(strstr(why, "as it was told to") != NULL, "%s", why);
+        line_check_untouched();
+        line_check_blame(before, line_device_of(bad));
+        ANeuralNetworksEvent_free(event);
+    }
+    line_check_runs();
+    line_finish();
+}
+TEST_END
+
+TEST(a_line_that_depends_on_a_failure_blames_nobody)
+{
+    struct nnhal_device_counts before[N_DEVICES];
+    ANeuralNetworksExecution *second;
+    ANeuralNetworksEvent *first_event, *event;
+
+    line_begin(false);
+    second = line_make_execution();
+    line_count(before);
+    first_event = line_launch(1, QUEUE_FAIL);
+    event = line_start(second, first_event);
+    line_open_gates();
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
+    line_check_blame(before, NONE);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(first_event), ANEURALNETWORKS_OP_FAILED);
+    line_check_blame(before, line_device_of(1));
+    line_check_untouched();
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksEvent_free(first_event);
+    ANeuralNetworksExecution_free(second);
+    line_finish();
+}
+TEST_END
+
+/* A thread computes while a device is gone, which brings it back. */
+TEST(a_part_that_dies_is_the_only_one_to_blame)
+{
+    if (chain_is_way("embedded"))
+        return;
+    line_begin(false);
+    for (int i = 0; i < 3; i++) {
+        struct nnhal_device_counts before[N_DEVICES];
+
+        line_count(before);
+        ck_assert_int_eq(line_run(2, QUEUE_DIE), ANEURALNETWORKS_DEAD_OBJECT);
+        line_check_untouched();
+        line_check_blame(before, line_device_of(2));
+        services_restart(line_device_of(2));
+        line_check_runs();
+    }
+    line_finish();
+}
+TEST_END
+
+/* The whole has failed by that at once, and its wait does not wait for the first part. */
+TEST(nothing_is_written_after_the_last_one_has_died)
+{
+    struct nnhal_device_counts before[N_DEVICES];
+    ANeuralNetworksEvent *event;
+
+    if (chain_is_way("embedded"))
+        return;
+    line_begin(false);
+    line_count(before);
+    event = line_launch(0, QUEUE_COMPUTE);
+    ck_assert_int_eq(kill(services_pid(services_find(MULTIPLIER)), SIGKILL), 0);
+    ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_DEAD_OBJECT);
+    line_check_blame(before, MULTIPLIER);
+    line_check_left_untouched();
+    ANeuralNetworksEvent_free(event);
+    services_restart(MULTIPLIER);
+    line_check_runs();
+    line_check_runs();
+    line_finish();
+}
+TEST_END
+
+/* The second part is not taken: the first one makes its value while another whole is computed. */
+TEST(what_is_computed_for_nothing_disturbs_nobody)
+{
+    struct nnhal_device_counts before[N_DEVICES];
+    ANeuralNetworksExecution *refused;
+    ANeuralNetworksEvent *event = NULL;
+
+    line_begin(false);
+    line_count(before);
+    refused = stand.execution;
+    stand.floats[QUEUE_NUMBER] = 7;
+    line_orders(1)[QUEUE_DEED] = QUEUE_REFUSE;
+    ck_assert_int_eq(
+        ANeuralNetworksExecution_startComputeWithDependencies(refused, NULL, 0, 0, &event),
+        ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT);
+    line_check_blame(before, line_device_of(1));
+    line_await_queued(1);
+    stand.floats += N_PLACES * QUEUE_FLOATS;
+    stand.execution = line_make_execution();
+    event = line_launch(0, QUEUE_COMPUTE);
+    line_open_gate(0);
+    line_await_queued(N_NODES);
+    stand.floats = stand.all;
+    line_open_gate(0);
+    line_await_queued(N_NODES - 1);
+    stand.floats += N_PLACES * QUEUE_FLOATS;
+    line_open_gates();
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], NUMBER);
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksExecution_free(refused);
+    line_finish();
+}
+TEST_END
+
+TEST(a_process_that_ends_after_its_part_takes_no_result)
+{
+    struct nnhal_device_counts before[N_DEVICES];
+    ANeuralNetworksEvent *event;
+
+    if (chain_is_way("embedded"))
+        return;
+    line_begin(false);
+    line_count(before);
+    event = line_launch(0, QUEUE_COMPUTE);
+    line_open_gates();
+    ck_assert_int_eq(line_poll_fence(event, -1), POLLIN);
+    ck_assert_int_eq(kill(services_pid(services_find(ADDER)), SIGKILL), 0);
+    services_restart(ADDER);
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], NUMBER);
+    line_check_blame(before, NONE);
+    ANeuralNetworksEvent_free(event);
+    line_finish();
+}
+TEST_END
+
+/* Its death may be known, or be noticed when its part is handed over. */
+TEST(a_process_that_was_killed_before_is_replaced)
+{
+    if (chain_is_way("embedded"))
+        return;
+    line_begin(false);
+    line_check_runs();
+    ck_assert_int_eq(kill(services_pid(services_find(MULTIPLIER)), SIGKILL), 0);
+    services_restart(MULTIPLIER);
+    line_check_runs();
+    line_check_runs();
+    ck_assert_float_eq(line_result(0)[QUEUE_ACTIVE], 1);
+    line_finish();
+}
+TEST_END
+
+/* One that is stopped is given up. A child is killed. A service may go on later; what waited for it is
+ * not computed then. */
+TEST(a_process_that_is_stopped_stops_no_wait)
+{
+    struct nnhal_device_counts before[N_DEVICES];
+    ANeuralNetworksEvent *event;
+    int32_t pid;
+
+    if (chain_is_way("embedded"))
+        return;
+    line_begin(false);
+    line_count(before);
+    event = line_launch(0, QUEUE_COMPUTE);
+    pid = services_pid(services_find(ADDER));
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_DEAD_OBJECT);
+    line_check_blame(before, ADDER);
+    ANeuralNetworksEvent_free(event);
+    if (chain_services[ADDER])
+        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    while (count_threads_of(pid, "queue-device").n_threads) /* the connection is gone */
+        chain_nap();
+    line_check_left_untouched();
+    line_check_runs();
+    line_check_runs();
+    line_finish();
+}
+TEST_END
+
+CHECK_MAIN("fence-line-" WAY, parts_are_queued_while_the_first_one_runs,
+           a_line_waits_for_what_it_depends_on, an_early_output_is_computed_by_a_thread,
+           a_part_that_fails_is_the_only_one_to_blame,
+           a_line_that_depends_on_a_failure_blames_nobody,
+           a_part_that_dies_is_the_only_one_to_blame,
+           nothing_is_written_after_the_last_one_has_died,
+           what_is_computed_for_nothing_disturbs_nobody,
+           a_process_that_ends_after_its_part_takes_no_result,
+           a_process_that_was_killed_before_is_replaced, a_process_that_is_stopped_stops_no_wait)

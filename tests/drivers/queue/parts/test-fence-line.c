@@ -190,6 +190,7 @@ TEST(what_is_computed_for_nothing_disturbs_nobody)
     stand.floats += N_PLACES * QUEUE_FLOATS;
     stand.execution = line_make_execution();
     event = line_launch(0, QUEUE_COMPUTE);
+    line_await_queued(1 + N_NODES);
     line_open_gate(0);
     line_await_queued(N_NODES);
     stand.floats = stand.all;

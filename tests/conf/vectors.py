@@ -8,9 +8,9 @@ Runs nnt over every file of $NNHAL_SHARED/vectors (default: ../shared), or, wher
 the models that tests/oracle makes for nnhal-cts, and passes
 if no model fails and the number of models is the files' own. With --path cached most models must have come
 from the cache; it and what the driver remembers lie in memory, where there is room.
-With --split operations are dealt over N devices that are the CPU driver in part; control flow, which
-none of them takes, is run by the library. Many of the files' models must then be computed in parts; the
-models that tests/oracle makes have one operation each.
+With --split operations are dealt over N devices that are the CPU driver in part, the second of them
+asynchronous; control flow, which none of them takes, is run by the library. Many of the files' models must
+then be computed in parts; the models that tests/oracle makes have one operation each.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def run(options, files):
         where = ["--split", options.split]
         # Here, so that services have it too.
         os.environ.update(NNHAL_DRIVER_PATH=str(Path(options.build).resolve() / "test-drivers"),
-                          NN_TEST_PARTIAL=f"*:deal={options.split},not=IF+WHILE")
+                          NN_TEST_PARTIAL=f"*:deal={options.split},not=IF+WHILE;1:async=1")
     with service.way(options.build, options.mode, *drivers) as environment:
         if options.isa:
             environment["NNHAL_CPU_ISA"] = options.isa

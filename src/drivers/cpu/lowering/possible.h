@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* possible.h - operations that no execution can compute, with any inputs
- *
- * A valid model may hold them: shapes that cannot be broadcast, an axis beyond the rank, a fused
- * activation that is none. NNAPI leaves them to the execution, which fails; a client that asks
- * first loses one operation and not its graph. */
+/* possible.h - nodes of a graph that no execution can compute, with any inputs (model/possible.h) */
 #ifndef NN_DRIVERS_CPU_LOWERING_POSSIBLE_H
 #define NN_DRIVERS_CPU_LOWERING_POSSIBLE_H
 

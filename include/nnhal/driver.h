@@ -424,7 +424,8 @@ struct nnhal_driver {
 
     /* Sets supported[i] = 1 for each operation of the main subgraph that prepare()
      * accepts; IF and WHILE include the subgraphs that they reach. Of the others it may say why
-     * with services->refuse(). */
+     * with services->refuse(). Operations that no execution can compute, by the shapes and small
+     * constants that are known, the host refuses afterwards: the driver need not look for them. */
     uint32_t (*get_supported_operations)(void *device, const struct nnhal_driver_model *model,
                                          uint8_t *supported);
     uint32_t (*prepare)(void *device, const struct nnhal_prepare *prepare, void **ret_prepared);

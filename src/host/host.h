@@ -95,6 +95,11 @@ enum nn_host_sharing {
 /* nn_host_share_weights() - before the first session. */
 void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing);
 
+/* nn_host_take_impossible() - from now on the driver supports what it says, also of operations that no
+ * execution can compute (execution/impossible.h): as NNAPI's own device does, which leaves them to the
+ * execution, so that a model that has them can be finished. Before the first session. */
+void nn_host_take_impossible(struct nn_host *host);
+
 /* nn_host_share_cpus() - from now on the threads of each user's calls are counted, and wait
  * where they are more than their part (base/permits.h). Before the first session.
  * Returns: 0, -ENOMEM. */

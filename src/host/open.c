@@ -135,6 +135,11 @@ void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing)
     host->sharing = sharing;
 }
 
+void nn_host_take_impossible(struct nn_host *host)
+{
+    host->takes_impossible = true;
+}
+
 int nn_host_share_cpus(struct nn_host *host)
 {
     if (host->permits)

@@ -39,6 +39,7 @@ struct nn_host {
     char *module; /* the path of its file, without links; NULL: it is in none */
     struct nnhal_driver_services services;
     void *device;
+    bool takes_impossible; /* as the device of NNAPI's own does (host.h) */
     struct nn_quota quota;
     struct nn_journal journal;
     pthread_mutex_t fence_watcher_lock;

@@ -176,10 +176,13 @@ static void open_builtin(const struct nn_builtin *builtin)
     int r;
 
     r = nn_host_open_builtin(builtin->driver_main, builtin->configuration, &why, &host);
-    if (r)
+    if (r) {
         registry_leave_out("a driver that is linked in", r, why.text);
-    else
-        open_device(NNHAL_WAY_EMBEDDED, NULL, host, builtin->is_reference);
+        return;
+    }
+    if (builtin->is_reference)
+        nn_host_take_impossible(host);
+    open_device(NNHAL_WAY_EMBEDDED, NULL, host, builtin->is_reference);
 }
 
 /* Each has an equal part of the time that those before it have left; i is its number. */

@@ -19,7 +19,7 @@ static const struct row {
     int32_t more_scalar; /* behind that, or UNUSED */
 } rows[] = {
     {"activation is 999", ANEURALNETWORKS_ADD, 2, 0, 999, UNUSED},
-    {"contradict", ANEURALNETWORKS_ADD, 3, 0, 0, UNUSED},
+    {"cannot be broadcast", ANEURALNETWORKS_ADD, 3, 0, 0, UNUSED},
     {"axis 5", ANEURALNETWORKS_CONCATENATION, 0, 0, 5, UNUSED},
     {"axis 7", ANEURALNETWORKS_MEAN, 0, 1, 7, 1},
 };
@@ -101,6 +101,43 @@ TEST(what_cannot_be_computed_is_finished_and_fails_to_compute)
 }
 TEST_END
 
+static bool is_promised_by(const ANeuralNetworksDevice *device)
+{
+    bool is_supported;
+
+    OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, &device, 1, &is_supported));
+    return is_supported;
+}
+
+/* The reference is the last one. */
+static ANeuralNetworksDevice *find_reference(void)
+{
+    ANeuralNetworksDevice *device = NULL;
+    const char *name = NULL;
+    uint32_t n = 0;
+
+    OK(ANeuralNetworks_getDeviceCount(&n));
+    OK(ANeuralNetworks_getDevice(n - 1, &device));
+    OK(ANeuralNetworksDevice_getName(device, &name));
+    ck_assert_str_eq(name, "nnapi-reference");
+    return device;
+}
+
+/* The sample driver looks at no shapes: it would take the second. */
+TEST(no_driver_supports_it_and_the_reference_does)
+{
+    ways_begin();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        build(&rows[i]);
+        ck_assert(!is_promised_by(ways_device()));
+        ck_assert(is_promised_by(find_reference()));
+        ANeuralNetworksCompilation_free(compilation);
+        ANeuralNetworksModel_free(model);
+    }
+    ways_end();
+}
+TEST_END
+
 /* -- a device memory --------------------------------------------------------------------- */
 
 static ANeuralNetworksMemory *new_state(void)
@@ -153,4 +190,5 @@ TEST(a_device_memory_has_no_value_after_the_failure)
 TEST_END
 
 CHECK_MAIN("impossible", what_cannot_be_computed_is_finished_and_fails_to_compute,
+           no_driver_supports_it_and_the_reference_does,
            a_device_memory_has_no_value_after_the_failure)

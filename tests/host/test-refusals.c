@@ -299,7 +299,81 @@ TEST(an_extension_that_the_driver_lacks_is_the_reason)
 }
 TEST_END
 
+/* -- what no execution can compute ------------------------------------------------------- */
+
+/* y = RELU(x) of four; s = ADD(y, c, 0) of three more; t = ADD(y, x, 999); z = ADD(x, u, 0), u of a shape
+ * that is not known; w = RELU(z). */
+static const struct nnhal_model *make_impossible(void)
+{
+    static const float three[3];
+    struct maker_graph *graph = &desk.maker.graphs[0];
+    uint32_t x, u, c, none, odd, y, s, t, z, w;
+
+    maker_init(&desk.maker, 1);
+    x = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_SUBGRAPH_INPUT, DIMS(4));
+    u = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_SUBGRAPH_INPUT, 0, NULL);
+    c = maker_constant(&desk.maker, graph, NNHAL_TENSOR_FLOAT32, three, sizeof(three), DIMS(3));
+    none = maker_i32(&desk.maker, graph, NNHAL_FUSED_NONE);
+    odd = maker_i32(&desk.maker, graph, 999);
+    y = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_TEMPORARY_VARIABLE, 0, NULL);
+    s = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_SUBGRAPH_OUTPUT, 0, NULL);
+    t = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_SUBGRAPH_OUTPUT, DIMS(4));
+    z = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_TEMPORARY_VARIABLE, 0, NULL);
+    w = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_SUBGRAPH_OUTPUT, DIMS(5));
+    maker_operation(graph, NNHAL_OP_RELU, 1, &x, 1, &y);
+    maker_operation(graph, NNHAL_OP_ADD, DIMS(y, c, none), 1, &s);
+    maker_operation(graph, NNHAL_OP_ADD, DIMS(y, x, odd), 1, &t);
+    maker_operation(graph, NNHAL_OP_ADD, DIMS(x, u, none), 1, &z);
+    maker_operation(graph, NNHAL_OP_RELU, 1, &z, 1, &w);
+    return maker_bind(&desk.maker);
+}
+
+TEST(what_is_impossible_is_refused_in_the_name_of_a_driver_that_takes_all)
+{
+    desk_open(&desk);
+    speak(NN_HAL_MINOR);
+    ask_about(make_impossible());
+    ck_assert_mem_eq(reply.supported, ((const uint8_t[]){1, 0, 0, 1, 1}), 5);
+    ck_assert_str_eq(find_reason(1), "ADD: the shapes of inputs 0 and 1 cannot be broadcast");
+    ck_assert_str_eq(find_reason(2), "ADD: the fused activation is 999, it must be 0 to 3");
+    desk_close(&desk);
+}
+TEST_END
+
+static void refuse_the_impossible(const struct nnhal_driver_model *model, uint8_t *supported)
+{
+    supported[1] = supported[2] = 0;
+    say(1, "three is an odd number");
+}
+
+TEST(a_driver_that_refuses_it_keeps_its_own_sentence)
+{
+    desk_open(&desk);
+    fake.on_supported = refuse_the_impossible;
+    ask_about(make_impossible());
+    ck_assert_mem_eq(reply.supported, ((const uint8_t[]){1, 0, 0, 1, 1}), 5);
+    ck_assert_str_eq(find_reason(1), "three is an odd number");
+    ck_assert_str_eq(find_reason(2), "ADD: the fused activation is 999, it must be 0 to 3");
+    desk_close(&desk);
+}
+TEST_END
+
+TEST(the_device_that_leaves_it_to_the_execution_takes_it)
+{
+    desk_open(&desk);
+    nn_host_take_impossible(desk.host);
+    ask_about(make_impossible());
+    ck_assert_mem_eq(reply.supported, ((const uint8_t[]){1, 1, 1, 1, 1}), 5);
+    ck_assert_uint_eq(reply.n_reasons, 0);
+    desk_free_prepared(&desk, desk_prepare(&desk, make_impossible()));
+    desk_close(&desk);
+}
+TEST_END
+
 CHECK_MAIN("refusals", a_refusal_has_its_sentence, an_older_client_gets_what_it_knows,
            a_driver_may_say_nothing, it_counts_while_the_driver_is_asked,
            so_many_sentences_are_kept_and_no_more, a_sentence_is_a_plain_line_of_bounded_length,
-           constants_out_of_reach_are_the_reason, an_extension_that_the_driver_lacks_is_the_reason)
+           constants_out_of_reach_are_the_reason, an_extension_that_the_driver_lacks_is_the_reason,
+           what_is_impossible_is_refused_in_the_name_of_a_driver_that_takes_all,
+           a_driver_that_refuses_it_keeps_its_own_sentence,
+           the_device_that_leaves_it_to_the_execution_takes_it)

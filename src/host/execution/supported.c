@@ -4,6 +4,7 @@
 #include "host/execution/prepare.h"
 #include "host/services.h"
 #include "host/execution/extensions.h"
+#include "host/execution/impossible.h"
 #include "host/execution/refusals.h"
 
 /* Which model is asked about, where its constants lie, and what was said of it. */
@@ -146,6 +147,9 @@ static uint32_t find_supported(struct nn_call *call, struct question *question, 
     if (facts.has_tolerated || facts.has_extensions ||
         nn_constants_check(&aside, question->constants) != NNHAL_NONE)
         refuse_operations(question, supported);
+    if (!question->host->takes_impossible &&
+        nn_impossible_refuse(question->model, &question->refusals, supported) < 0)
+        return nn_call_fail_no_memory(call);
     return NNHAL_NONE;
 }
 

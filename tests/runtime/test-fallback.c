@@ -110,6 +110,32 @@ TEST(it_can_be_switched_off)
 }
 TEST_END
 
+/* Of an operation that each maker has for itself, no other device knows the meaning. */
+TEST(an_operation_of_a_maker_gets_no_help)
+{
+    ANeuralNetworksCompilation *compilation = NULL;
+    const uint32_t inputs[] = {0, 1}, output = 2;
+    ANeuralNetworksModel *model = NULL;
+
+    rt_init();
+    OK(ANeuralNetworksModel_create(&model));
+    for (int i = 0; i < 3; i++)
+        rt_add_tensor(model, 4);
+    OK(ANeuralNetworksModel_addOperation(model, 10000, 2, inputs, 1, &output));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, &output));
+    OK(ANeuralNetworksModel_finish(model));
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    ANeuralNetworksModel_free(model);
+    OK(compute_once(compilation));
+    fail_next(1);
+    FAILS(compute_once(compilation));
+    ck_assert_uint_eq(fake.n_executed, 2);
+    ck_assert_uint_eq(fake.n_prepared, 1);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
 static const ANeuralNetworksMemory *state_of(ANeuralNetworksCompilation *compilation)
 {
     ANeuralNetworksMemoryDesc *desc = NULL;
@@ -250,5 +276,6 @@ TEST(devices_count_what_they_computed)
 TEST_END
 
 CHECK_MAIN("fallback", the_last_device_helps_out, if_it_fails_too_the_first_failure_stands,
-           a_listed_device_gets_no_help, it_can_be_switched_off, memories_of_the_device_come_along,
+           a_listed_device_gets_no_help, it_can_be_switched_off,
+           an_operation_of_a_maker_gets_no_help, memories_of_the_device_come_along,
            who_computed_and_why_is_told, devices_count_what_they_computed)

@@ -28,6 +28,24 @@ static bool fallback_is_off(const ANeuralNetworksCompilation *compilation)
            (mode == NN_RT_PARTITIONING_ONLY && nn_rt_compilation_is_split(compilation));
 }
 
+static bool has_oem_operation(const struct nnhal_subgraph *graph)
+{
+    for (uint32_t i = 0; i < graph->n_operations; i++)
+        if (graph->operations[i].type == NNHAL_OP_OEM_OPERATION)
+            return true;
+    return false;
+}
+
+/* Whether the model means the same everywhere: OEM_OPERATION is on each device what its maker says. */
+static bool is_portable(const struct nnhal_model *model)
+{
+    bool is_portable = !has_oem_operation(&model->main);
+
+    for (uint32_t i = 0; i < model->n_referenced; i++)
+        is_portable = is_portable && !has_oem_operation(&model->referenced[i]);
+    return is_portable;
+}
+
 /* Devices that are linked in stand at the end of the list and have no path (builtin.h). */
 static ANeuralNetworksDevice *find_last(void)
 {
@@ -60,6 +78,8 @@ static ANeuralNetworksDevice *find_device(const ANeuralNetworksExecution *execut
     const ANeuralNetworksCompilation *compilation = execution->compilation;
     ANeuralNetworksDevice *device;
 
+    if (!is_portable(&compilation->finished->model))
+        return NULL;
     if (compilation->is_explicit)
         return nn_rt_steps_need_whole(execution->steps) ? find_listed(compilation->plan) : NULL;
     device = fallback_is_off(compilation) ? NULL : find_last();

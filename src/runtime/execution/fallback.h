@@ -7,6 +7,7 @@
  * list. The model is prepared there when this first happens. Arguments in
  * memories of the failing device are copied out before and back after; those
  * that went with its process cannot be, and the failure stands.
+ * A model with an OEM_OPERATION has another meaning on each device: its failure stands.
  * NNHAL_FALLBACK=off (secure_getenv) lets every failure stand. */
 #ifndef NN_RUNTIME_EXECUTION_FALLBACK_H
 #define NN_RUNTIME_EXECUTION_FALLBACK_H

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const uint32_t one[] = {1}, row[] = {CONTROL_N}, open_row[] = {0};
 
@@ -226,50 +225,14 @@ void control_run_on(control_maker make, const char *rules, uint32_t n_devices,
     control_stand_done(&stand);
 }
 
-/* A line as it is compared: from its first word on, up to the figures. */
-static char *trim_line(char *line)
-{
-    static const char *const starts[] = {"plan: ", "part ", "partial-", "nnapi-reference"};
-    static const char *const ends[] = {" after merging", "  computes ", ": told to ", "\n"};
-    char *begin = NULL, *end;
-
-    for (size_t i = 0; !begin && i < sizeof(starts) / sizeof(starts[0]); i++)
-        begin = strstr(line, starts[i]);
-    for (size_t i = 0; begin && i < sizeof(ends) / sizeof(ends[0]); i++) {
-        end = strstr(begin, ends[i]);
-        if (end)
-            *end = '\0';
-    }
-    return begin;
-}
-
 void control_trace_plans(control_maker make, char *ret_text, size_t size)
 {
-    char folder[] = "/tmp/nnhal-control-XXXXXX", path[64], line[256];
     struct control_stand stand;
-    size_t n = 0;
-    FILE *file;
 
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/printed", folder);
-    setenv("NNHAL_TRACE", "plan", 1);
-    ck_assert_ptr_nonnull(freopen(path, "w", stderr));
+    split_trace_plans();
     control_stand_init(&stand, make, CONTROL_SHARED, 2);
     control_stand_done(&stand);
-    fflush(stderr);
-    file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    ret_text[0] = '\0';
-    while (fgets(line, sizeof(line), file)) {
-        const char *trimmed = trim_line(line);
-
-        if (trimmed && !strstr(trimmed, "judged by"))
-            n += (size_t)snprintf(ret_text + n, size - n, "%s\n", trimmed);
-        ck_assert_uint_lt(n, size);
-    }
-    fclose(file);
-    unlink(path);
-    rmdir(folder);
+    split_take_plans(ret_text, size);
 }
 
 uint64_t control_count_computed(const char *device)

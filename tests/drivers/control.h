@@ -76,9 +76,7 @@ void control_run(const struct builder *b, ANeuralNetworksCompilation *compilatio
 void control_run_on(control_maker make, const char *rules, uint32_t n_devices,
                     struct control_trial *trial);
 
-/* control_trace_plans() - what NNHAL_TRACE=plan prints of a stand of two devices, without times, rules and
- * figures: "plan: 1 of 1 parts", "part 0  wave 0  partial-1 and others  operation 0", "partial-0 does not
- * support 0 (IF)", a line for each. Once in a process: stderr is gone then. */
+/* control_trace_plans() - those of a stand of two devices (split_trace_plans()). */
 void control_trace_plans(control_maker make, char *ret_text, size_t size);
 
 /* control_count_computed() - by a device, in this process. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void split_rules(const char *format, ...)
 {
@@ -226,4 +227,58 @@ ANeuralNetworksModel *split_chain(bool is_relaxed, bool is_backwards)
     OK(ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, is_relaxed));
     OK(ANeuralNetworksModel_finish(model));
     return model;
+}
+
+/* -- plans ------------------------------------------------------------------------------- */
+
+static char trace_path[64];
+
+void split_trace_plans(void)
+{
+    char folder[] = "/tmp/nnhal-split-XXXXXX";
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(trace_path, sizeof(trace_path), "%s/printed", folder);
+    setenv("NNHAL_TRACE", "plan", 1);
+    ck_assert_ptr_nonnull(freopen(trace_path, "w", stderr));
+}
+
+/* A line as it is compared: from its first word on, up to the figures. */
+static char *trim_line(char *line)
+{
+    static const char *const starts[] = {"plan: ", "part ", "partial-", "nnapi-reference"};
+    static const char *const ends[] = {" after merging", "  computes ", ": told to ", "\n"};
+    char *begin = NULL, *end;
+
+    for (size_t i = 0; !begin && i < sizeof(starts) / sizeof(starts[0]); i++)
+        begin = strstr(line, starts[i]);
+    for (size_t i = 0; begin && i < sizeof(ends) / sizeof(ends[0]); i++) {
+        end = strstr(begin, ends[i]);
+        if (end)
+            *end = '\0';
+    }
+    return begin;
+}
+
+void split_take_plans(char *ret_text, size_t size)
+{
+    char line[256];
+    size_t n = 0;
+    FILE *file;
+
+    fflush(stderr);
+    file = fopen(trace_path, "r");
+    ck_assert_ptr_nonnull(file);
+    ret_text[0] = '\0';
+    while (fgets(line, sizeof(line), file)) {
+        const char *trimmed = trim_line(line);
+
+        if (trimmed && !strstr(trimmed, "judged by"))
+            n += (size_t)snprintf(ret_text + n, size - n, "%s\n", trimmed);
+        ck_assert_uint_lt(n, size);
+    }
+    fclose(file);
+    unlink(trace_path);
+    *strrchr(trace_path, '/') = '\0';
+    rmdir(trace_path);
 }

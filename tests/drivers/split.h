@@ -55,6 +55,13 @@ ANeuralNetworksCompilation *split_compile_on(ANeuralNetworksModel *model, uint32
 /* split_count_parts() - of its plan. */
 uint32_t split_count_parts(const ANeuralNetworksCompilation *compilation);
 
+/* split_trace_plans() - from now on plans go to a file in place of stderr. Once in a process.
+ * split_take_plans() - what NNHAL_TRACE=plan has printed, without times, rules and figures: "plan: 1 of 1
+ * parts", "part 0  wave 0  partial-1 and others  operation 0", "partial-0 does not support 0 (IF)", a line
+ * for each; removes the file. */
+void split_trace_plans(void);
+void split_take_plans(char *ret_text, size_t size);
+
 /* split_input_type() - the type of input i of graph 0 with all dimensions. */
 ANeuralNetworksOperandType split_input_type(const struct builder *b, uint32_t i);
 

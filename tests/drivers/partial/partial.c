@@ -11,7 +11,9 @@
  *     more=P          and P of 100 of the others, at random
  *     only=ADD+MUL    these operations, or
  *     not=ADD+MUL     all but these
+ *     oem=ABS         OEM_OPERATION, too: it is this operation
  *     time=0.1        performance of all types, and power
+ *     time-q8=0.1     of TENSOR_QUANT8_ASYMM alone
  *     power=0.5
  *     version=2       of the driver, else that of nnhal-cpu
  *     level=29        the feature level, else that of nnhal-cpu
@@ -148,6 +150,46 @@ static bool is_left_out(const struct nnhal_operation *operation, uint32_t i, cha
     return !is_dealt(operation, i);
 }
 
+/* A model in which OEM_OPERATION is what the rule says; the rest is the original's. Owns operations. */
+struct translation {
+    struct nnhal_model model;
+    struct nnhal_operation *operations;
+};
+
+static void translation_done(struct translation *translation)
+{
+    free(translation->operations);
+}
+
+static uint32_t find_operation(const char *list, size_t n)
+{
+    uint32_t type = 0;
+
+    while (nn_op_find(type) && !list_has(list, n, nn_op_name(type)))
+        type++;
+    return type;
+}
+
+/* Returns: the model that the CPU driver is to see; memory is not short in a test. */
+static const struct nnhal_model *translate(const struct nnhal_model *model,
+                                           struct translation *ret_translation)
+{
+    size_t n_bytes = model->main.n_operations * sizeof(*model->main.operations);
+    const char *name;
+    size_t n = find_value("oem", &name);
+
+    *ret_translation = (struct translation){.model = *model};
+    if (!n)
+        return model;
+    ret_translation->operations = malloc(n_bytes);
+    memcpy(ret_translation->operations, model->main.operations, n_bytes);
+    for (uint32_t i = 0; i < model->main.n_operations; i++)
+        if (ret_translation->operations[i].type == NNHAL_OP_OEM_OPERATION)
+            ret_translation->operations[i].type = find_operation(name, n);
+    ret_translation->model.main.operations = ret_translation->operations;
+    return &ret_translation->model;
+}
+
 /* -- the table ---------------------------------------------------------------------------- */
 
 static uint32_t partial_fail(const char *what)
@@ -174,9 +216,13 @@ static void rest(double duration_us)
 static uint32_t partial_supported(void *device, const struct nnhal_driver_model *model,
                                   uint8_t *supported)
 {
-    uint32_t status = cpu->get_supported_operations(device, model, supported);
+    _cleanup_(translation_done) struct translation translation = {.operations = NULL};
+    struct nnhal_driver_model translated = *model;
     char text[256];
+    uint32_t status;
 
+    translated.model = translate(model->model, &translation);
+    status = cpu->get_supported_operations(device, &translated, supported);
     if (is_value("fail", "supported"))
         return partial_fail("told not to answer");
     for (uint32_t i = 0; status == NNHAL_NONE && i < model->model->main.n_operations; i++)
@@ -190,13 +236,17 @@ static uint32_t partial_supported(void *device, const struct nnhal_driver_model 
 static uint32_t partial_prepare(void *device, const struct nnhal_prepare *prepare,
                                 void **ret_prepared)
 {
+    _cleanup_(translation_done) struct translation translation = {.operations = NULL};
+    struct nnhal_prepare translated = *prepare;
+
     if (is_value("fail", "prepare"))
         return partial_fail("told not to prepare");
     if (is_value("relaxed", "1") && !prepare->model.model->relax_computation_float32_to_float16)
         return partial_fail("told to prepare relaxed models alone");
     if (is_value("lie", "1"))
         return partial_fail("these operations are too many together");
-    return cpu->prepare(device, prepare, ret_prepared);
+    translated.model.model = translate(prepare->model.model, &translation);
+    return cpu->prepare(device, &translated, ret_prepared);
 }
 
 /* Each module has statics of its own: the count is the test's. */
@@ -279,11 +329,15 @@ static void declare_performance(void)
 {
     double time = find_number("time", 0.5);
     const struct nnhal_performance_info info = {(float)time, (float)find_number("power", time)};
+    double time_q8 = find_number("time-q8", time);
 
     capabilities = *cpu->capabilities;
     for (uint32_t i = 0; i < capabilities.n_operand_performance && i < MAX_PERFORMANCES; i++)
         performances[i] = (struct nnhal_operand_performance){
             capabilities.operand_performance[i].type, info};
+    for (uint32_t i = 0; i < capabilities.n_operand_performance && i < MAX_PERFORMANCES; i++)
+        if (performances[i].type == NNHAL_TENSOR_QUANT8_ASYMM)
+            performances[i].info.exec_time = (float)time_q8;
     capabilities.operand_performance = performances;
     capabilities.relaxed_scalar = capabilities.relaxed_tensor = info;
     capabilities.if_performance = capabilities.while_performance = info;

@@ -316,6 +316,25 @@ class CommandLine(Runner):
         self.assertEqual(lines[2], {"n_passed": 1, "n_failed": 1, "n_skipped": 0,
                                     "n_unsupported": 0})
 
+    def test_a_file_name_cannot_steer_the_terminal(self):
+        path = self.write(v.pack([add_model((0, 0, 0, 0))]), "a\x1b[2J\x9b\u20ac\x7f.nnt")
+        plain = f"{path.parent}/a?[2J??\u20ac?.nnt"
+        done = self.run_nnt(path)
+        self.assertIn(f"{plain}: add: output 0", done.stdout)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertEqual(json.loads(self.run_nnt("--json", path).stdout.splitlines()[0])["file"], plain)
+
+    def test_nor_can_the_sentence_of_a_driver(self):
+        path = self.write(v.pack([add_model()]))
+        for mode in "embedded", "private", "service":
+            rules = "*:fail=execute,say=no\x1b[2J\u20ac"
+            with service.partial(NNT.parent, mode, rules) as environment:
+                done = subprocess.run([NNT, "--mode", mode, "--device", "partial-0", path],
+                                      env=environment, timeout=120, stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, check=False)
+            self.assertIn("no?[2J\u20ac", done.stdout)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
+
     def test_what_is_not_understood_is_refused(self):
         for args in (["--path", "never"], ["--variant", "x"], ["--mode", "y"], ["--none"], [],
                      ["--device", "none", "x.nnt"]):

@@ -4,6 +4,7 @@
 #include "line.h"
 #include "nnt/json.h"
 #include "stop.h"
+#include "text/plain.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -72,7 +73,11 @@ static void count(struct judge *judge, enum nnt_outcome outcome, const char *why
     if (outcome != NNT_FAILED || judge->options->is_quiet)
         return;
     if (!judge->options->is_json) {
-        printf("FAILED %s: %s: %s\n", judge->section->name, judge->name, why);
+        printf("FAILED %s: ", judge->section->name);
+        text_print(judge->name);
+        printf(": ");
+        text_print(why);
+        printf("\n");
         return;
     }
     printf("{\"section\": ");

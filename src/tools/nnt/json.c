@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json.h"
 
-#include <stdio.h>
+#include "text/plain.h"
 
-void nnt_print_json_string(const char *text)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is plain has nothing below a space. */
+static void print_escaped(const char *text)
 {
-    putchar('"');
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
 
         if (c == '"' || c == '\\')
             printf("\\%c", c);
-        else if (c < 0x20)
-            printf("\\u%04x", c);
         else
             putchar(c);
     }
+}
+
+void nnt_print_json_string(const char *text)
+{
+    char *plain = strdup(text);
+
     putchar('"');
+    if (plain)
+        print_escaped(text_make_plain(plain));
+    putchar('"');
+    free(plain);
 }

@@ -6,6 +6,7 @@
 #include "variant.h"
 
 #include "options/options.h"
+#include "text/plain.h"
 
 #include <nnhal/ext.h>
 
@@ -41,7 +42,10 @@ static void print_failure(const struct nnt_options *options, const char *file, c
                           const char *what)
 {
     if (!options->is_json) {
-        printf("%s: %s: %s\n", file, model, what);
+        text_print(file);
+        printf(": %s: ", model); /* which has such characters alone */
+        text_print(what);
+        putchar('\n');
         return;
     }
     printf("{\"file\": ");
@@ -68,8 +72,9 @@ static void print_counts(const struct nnt_options *options, const char *file,
         printf("\"n_passed\": %u, \"n_failed\": %u, \"n_skipped\": %u, \"n_unsupported\": %u}\n",
                n[NNT_PASSED], n[NNT_FAILED], n[NNT_SKIPPED], n[NNT_UNSUPPORTED]);
     } else {
-        printf("%s%s%u passed, %u failed, %u skipped", file ? file : "", file ? ": " : "",
-               n[NNT_PASSED], n[NNT_FAILED], n[NNT_SKIPPED]);
+        text_print(file ? file : "");
+        printf("%s%u passed, %u failed, %u skipped", file ? ": " : "", n[NNT_PASSED], n[NNT_FAILED],
+               n[NNT_SKIPPED]);
         if (options->device)
             printf(", %u unsupported", n[NNT_UNSUPPORTED]);
         putchar('\n');
@@ -169,7 +174,7 @@ static bool check_library(void)
     if (ANeuralNetworks_getDeviceCount(&n) == ANEURALNETWORKS_NO_ERROR)
         return true;
     nnhal_get_last_error(why, sizeof(why));
-    return tool_error(TOOL_USAGE, "%s", why) == TOOL_OK;
+    return tool_error(TOOL_USAGE, "%s", text_make_plain(why)) == TOOL_OK;
 }
 
 int main(int argc, char **argv)

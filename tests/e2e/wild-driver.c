@@ -3,11 +3,14 @@
  * 666 ends its process, one that begins with 777 is never computed to the end, for which
  * neither deadline nor cancellation matters, one that begins with 999 is computed until its
  * deadline, and after one that begins with 888 arguments are written to for two seconds, longer
- * than a caller waits. With WILD_OPEN it is never open. */
+ * than a caller waits. With WILD_OPEN it is never open. With WILD_REFUSE it takes no second operation,
+ * and says so as it should not: at any LENGTH, in any BYTES, any NUMBER of times, or on another THREAD. */
 #include "support/capabilities.h"
 
 #include <nnhal/driver.h>
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,15 +28,60 @@ static void wild_close(void *device)
 {
 }
 
+static void say(const struct nnhal_driver_services *services, uint32_t operation, const char *text)
+{
+    services->refuse(services->ctx, operation, text);
+}
+
+static void *say_elsewhere(void *services)
+{
+    say(services, 1, "another thread was not asked");
+    return NULL;
+}
+
+static void refuse_wildly(const struct nnhal_driver_services *services, const char *how)
+{
+    static char text[1 << 20];
+    pthread_t thread;
+
+    text[0] = '\0';
+    say(services, 0, "it is supported all the same");
+    for (uint32_t i = 2; i < 1000; i++)
+        say(services, i, "there is no such operation");
+    say(services, UINT32_MAX, "nor this one");
+    for (size_t i = 0; i < sizeof(text) - 3 && strcmp(how, "LENGTH") == 0; i += 3)
+        memcpy(text + i, "\xe2\x82\xac", 3);
+    if (strcmp(how, "BYTES") == 0)
+        strcpy(text, "a\nb\033[2Jc\xc2\x85"
+                     "d\xe2\x82"
+                     "e\xff");
+    say(services, 1, text);
+    for (int i = 0; i < 100000 && strcmp(how, "NUMBER") == 0; i++) {
+        snprintf(text, sizeof(text), "reason %d", i);
+        say(services, 1, text);
+    }
+    if (strcmp(how, "THREAD") == 0 &&
+        pthread_create(&thread, NULL, say_elsewhere, (void *)(uintptr_t)services) == 0)
+        pthread_join(thread, NULL);
+}
+
 static uint32_t wild_supported(void *device, const struct nnhal_driver_model *model,
                                uint8_t *supported)
 {
+    const char *how = getenv("WILD_REFUSE");
+
     memset(supported, 1, model->model->main.n_operations);
+    if (!how)
+        return NNHAL_NONE;
+    supported[1] = 0;
+    refuse_wildly(device, how);
     return NNHAL_NONE;
 }
 
 static uint32_t wild_prepare(void *device, const struct nnhal_prepare *prepare, void **ret_prepared)
 {
+    say(device, 0, "too late");
+    say(device, 1, "too late");
     *ret_prepared = device;
     return NNHAL_NONE;
 }

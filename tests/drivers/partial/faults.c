@@ -25,7 +25,8 @@
  * And what is no fault, though few drivers do it:
  *
  *     untidy     a prepare() that fails leaves a pointer to nothing
- *     lean       the table ends behind execute(), and has no close() */
+ *     lean       the table ends behind execute(), and has no close()
+ *     strict     open() fails where a service is missing */
 #include "drivers/partial/faults.h"
 
 #include <pthread.h>
@@ -86,10 +87,18 @@ static void keep_opened(void *device)
     last_opened = opened;
 }
 
+static bool has_all(const struct nnhal_driver_services *theirs)
+{
+    return theirs->log && theirs->explain && theirs->allocate && theirs->release &&
+           theirs->charge && theirs->uncharge && theirs->end_fenced && theirs->refuse;
+}
+
 static uint32_t faulty_open(const struct nnhal_driver_services *theirs, void **ret_device)
 {
     uint32_t status;
 
+    if (is_planted("strict") && !has_all(theirs))
+        return NNHAL_GENERAL_FAILURE;
     given = theirs;
     services = *theirs;
     if (is_planted("greedy"))

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/possible.h"
 
+#include "model/types.h"
+
+/* Any number of operations may read one constant of any size, and no deadline ends a judgement. */
+enum { MAX_VALUE_BYTES = 4096 };
+
+static const void *short_value(const struct nn_infer_operand *operand)
+{
+    uint64_t n_bytes;
+
+    if (!nn_operand_bytes(operand->type, operand->n_dims, operand->dims, &n_bytes))
+        return NULL;
+    return n_bytes <= MAX_VALUE_BYTES ? operand->value : NULL;
+}
+
 /* Returns: whether inference can begin: it needs the shape of each input. */
 static bool take_operands(struct nn_possible *possible,
                           const struct nn_possible_operation *operation)
@@ -9,6 +23,7 @@ static bool take_operands(struct nn_possible *possible,
         possible->node[i] = possible->operands[operation->inputs[i]];
         if (!possible->node[i].is_known && !possible->node[i].is_omitted)
             return false;
+        possible->node[i].value = short_value(&possible->node[i]);
     }
     for (uint32_t i = 0; i < operation->n_outputs; i++)
         possible->node[operation->n_inputs + i] = possible->operands[operation->outputs[i]];

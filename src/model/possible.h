@@ -5,7 +5,7 @@
  * activation that is none. NNAPI leaves them to the execution, which fails; a client that asks
  * first loses one operation and not its graph.
  * What is known of a graph's operands is kept while its operations are looked at in their order:
- * the shapes that are declared, those that follow from them, and constants. What is not
+ * the shapes that are declared, those that follow from them, and constants of at most 4 KiB. What is not
  * known yet counts as possible. Pure functions over the owner's arrays: no memory, no I/O. */
 #ifndef NN_MODEL_POSSIBLE_H
 #define NN_MODEL_POSSIBLE_H

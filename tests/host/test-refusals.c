@@ -370,10 +370,42 @@ TEST(the_device_that_leaves_it_to_the_execution_takes_it)
 }
 TEST_END
 
+/* y = MEAN(x) of four by n axes, the last of which is there no more. */
+static const struct nnhal_model *make_mean(uint32_t n)
+{
+    struct maker_graph *graph = &desk.maker.graphs[0];
+    int32_t *axes = calloc(n, sizeof(*axes));
+    const struct nnhal_model *model;
+    uint32_t x, a, keep, y;
+
+    axes[n - 1] = 1;
+    maker_init(&desk.maker, 1);
+    x = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_SUBGRAPH_INPUT, DIMS(4));
+    a = maker_constant(&desk.maker, graph, NNHAL_TENSOR_INT32, axes, n * sizeof(*axes), 1, &n);
+    keep = maker_i32(&desk.maker, graph, 1);
+    y = maker_operand(graph, NNHAL_TENSOR_FLOAT32, NNHAL_SUBGRAPH_OUTPUT, DIMS(1));
+    maker_operation(graph, NNHAL_OP_MEAN, DIMS(x, a, keep), 1, &y);
+    model = maker_bind(&desk.maker);
+    free(axes);
+    return model;
+}
+
+/* A constant may be long, and read by thousands of operations: it is left to the execution then. */
+TEST(long_constants_are_not_judged)
+{
+    desk_open(&desk);
+    ask_about(make_mean(1000));
+    ck_assert_uint_eq(reply.supported[0], 0);
+    ask_about(make_mean(1025));
+    ck_assert_uint_eq(reply.supported[0], 1);
+    desk_close(&desk);
+}
+TEST_END
+
 CHECK_MAIN("refusals", a_refusal_has_its_sentence, an_older_client_gets_what_it_knows,
            a_driver_may_say_nothing, it_counts_while_the_driver_is_asked,
            so_many_sentences_are_kept_and_no_more, a_sentence_is_a_plain_line_of_bounded_length,
            constants_out_of_reach_are_the_reason, an_extension_that_the_driver_lacks_is_the_reason,
            what_is_impossible_is_refused_in_the_name_of_a_driver_that_takes_all,
            a_driver_that_refuses_it_keeps_its_own_sentence,
-           the_device_that_leaves_it_to_the_execution_takes_it)
+           the_device_that_leaves_it_to_the_execution_takes_it, long_constants_are_not_judged)

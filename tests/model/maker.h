@@ -33,7 +33,7 @@ struct maker {
     uint32_t n_graphs;
     uint32_t n_pools;
     uint32_t n_prefixes;
-    uint8_t values[256];
+    uint8_t values[8192];
     uint64_t n_values;
     uint64_t pools[2];
     uint64_t pool_sizes[2];

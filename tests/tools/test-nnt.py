@@ -324,6 +324,11 @@ class CommandLine(Runner):
         self.assertNotIn("\x1b", done.stdout + done.stderr)
         self.assertEqual(json.loads(self.run_nnt("--json", path).stdout.splitlines()[0])["file"], plain)
 
+    def test_nor_can_the_name_of_a_model(self):
+        done = self.run_nnt(self.write(v.pack([add_model((0, 0, 0, 0), "a\x1b[2J")])))
+        self.assertIn(": a?[2J: output 0", done.stdout)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
     def test_nor_can_the_sentence_of_a_driver(self):
         path = self.write(v.pack([add_model()]))
         for mode in "embedded", "private", "service":

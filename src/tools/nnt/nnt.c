@@ -43,7 +43,9 @@ static void print_failure(const struct nnt_options *options, const char *file, c
 {
     if (!options->is_json) {
         text_print(file);
-        printf(": %s: ", model); /* which has such characters alone */
+        printf(": ");
+        text_print(model);
+        printf(": ");
         text_print(what);
         putchar('\n');
         return;

@@ -78,10 +78,10 @@ static ANeuralNetworksDevice *find_device(const ANeuralNetworksExecution *execut
     const ANeuralNetworksCompilation *compilation = execution->compilation;
     ANeuralNetworksDevice *device;
 
-    if (!is_portable(&compilation->finished->model))
-        return NULL;
     if (compilation->is_explicit)
         return nn_rt_steps_need_whole(execution->steps) ? find_listed(compilation->plan) : NULL;
+    if (!is_portable(&compilation->finished->model))
+        return NULL;
     device = fallback_is_off(compilation) ? NULL : find_last();
     return nn_rt_compilation_is_split(compilation) || device != compilation->device ? device : NULL;
 }

@@ -42,7 +42,7 @@ static inline void count_thread(const char *task, const char *name, struct threa
         count->n_woken += strtoul(line + strlen("voluntary_ctxt_switches:"), NULL, 10);
 }
 
-/* The threads of process pid whose names begin so. */
+/* The threads of process pid whose names contain it. */
 static inline struct thread_count count_threads_of(int32_t pid, const char *name)
 {
     struct thread_count count = {0};

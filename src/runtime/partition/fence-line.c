@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fence.h"
+#include "hal/proxy.h"
 #include "runtime/execution/fallback.h"
 #include "runtime/execution/outcome.h"
 #include "runtime/execution/reply.h"
@@ -182,9 +183,10 @@ static int launch_part(struct line_part *part, const struct nn_rt_fenced_request
         own.fences = &inner->fence_fd;
     }
     r = nn_rt_fenced_launch(part->execution, &own, why, &part->fenced);
-    if (r == NN_RT_FENCED_E_UNSUITED) { /* its device has died */
+    if (r == NN_RT_FENCED_E_UNSUITED || r == ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT) {
+        /* Its device has died, or has enough that waits: a job needs no place for each part. */
         nn_rt_execution_complete(part->execution, ANEURALNETWORKS_DEAD_OBJECT);
-        return r;
+        return NN_RT_FENCED_E_UNSUITED;
     }
     if (r) {
         nn_rt_execution_end(part->execution, r);
@@ -296,7 +298,7 @@ static enum nn_rt_fenced_end look_before_part(const struct nn_rt_fence_line *lin
     return end;
 }
 
-/* Of one that has ended by itself. What was made stays where a process ends after that. */
+/* Of one that has ended by itself, perhaps before it could begin. What was made stays where a process ends after that. */
 static int collect_part(struct nn_rt_fence_line *line, uint32_t i, struct nn_why *why)
 {
     struct line_part *part = &line->parts[i];
@@ -306,6 +308,13 @@ static int collect_part(struct nn_rt_fence_line *line, uint32_t i, struct nn_why
         r = 0;
     nn_rt_execution_end(part->execution, r);
     return r;
+}
+
+/* A fence may tell of a process's end before its session learns of it. */
+static bool is_gone(const struct nn_rt_session *session)
+{
+    return !nn_rt_session_is_alive(session) ||
+           (session->is_wire && !nn_hal_proxy_watch(session->hal));
 }
 
 /* The process of one that had not begun is gone: it has not died of that. */
@@ -330,7 +339,8 @@ static int end_part(struct nn_rt_fence_line *line, uint32_t i, struct nn_why *wh
     if (end == NN_RT_FENCED_WELL || (end != NN_RT_FENCED_LEFT && before == NN_RT_FENCED_WELL))
         return collect_part(line, i, why);
     if (end != NN_RT_FENCED_LEFT && before == NN_RT_FENCED_LEFT)
-        return fail_idle(&line->parts[i], why);
+        return is_gone(line->parts[i].link->session) ? fail_idle(&line->parts[i], why)
+                                                     : collect_part(line, i, why);
     drop_part(&line->parts[i]); /* it is still computed, or what it waits for has failed */
     return 0;
 }

@@ -29,8 +29,8 @@ struct nn_rt_fence_line;
  * devices. link is the whole's, with what it waits for, and lives as long as the line: it gets the last
  * part's fence and session, and the parts before that as its inner ones. Blocks until each device has taken
  * its part. Where one does not, those before it may still be computed, for nothing.
- * Returns: 0; NN_RT_FENCED_E_UNSUITED, also where a device is dead: a job may compute it; what the device of a part
- * answers, which counts as a failure of that; -ENOMEM, -errno. */
+ * Returns: 0; NN_RT_FENCED_E_UNSUITED, also where a device is dead or takes no more that waits: a job may
+ * compute it; what else the device of a part answers, which counts as a failure of that; -ENOMEM, -errno. */
 int nn_rt_fence_line_launch(ANeuralNetworksExecution *execution,
                             const struct nn_rt_fenced_request *request, struct nn_rt_link *link,
                             struct nn_why *why, struct nn_rt_fence_line **ret_line);

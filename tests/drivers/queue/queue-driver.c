@@ -163,6 +163,14 @@ static uint32_t obey(const struct nnhal_fenced *fenced, float n_active)
     }
 }
 
+static bool fails_early(const struct nnhal_fenced *fenced)
+{
+    if (read_order(fenced->execution, QUEUE_DEED) != QUEUE_FAIL_EARLY)
+        return false;
+    services->explain(services->ctx, "before it could begin");
+    return true;
+}
+
 /* What a thread is for. */
 struct job {
     const struct nnhal_fenced *fenced;
@@ -180,7 +188,7 @@ static void *serve(void *argument)
 
     free(argument);
     pthread_setname_np(pthread_self(), "queue-device");
-    while (state == WAITING && !is_cancelled(fenced))
+    while (state == WAITING && !is_cancelled(fenced) && !fails_early(fenced))
         state = look(fenced, NAP_MS, &n_active_now);
     if (state == READY)
         status = obey(fenced, job.n_active);

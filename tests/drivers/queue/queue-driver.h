@@ -11,7 +11,15 @@ enum { QUEUE_NUMBER = 0, QUEUE_ACTIVE = 1 };
 /* Places in y. */
 enum { QUEUE_GATE = 0, QUEUE_DEED = 1 };
 
-/* REFUSE is obeyed when an execution is handed over, the others when it would compute. */
-enum queue_deed { QUEUE_COMPUTE, QUEUE_FAIL, QUEUE_HANG, QUEUE_DIE, QUEUE_REFUSE };
+/* REFUSE is obeyed when an execution is handed over, FAIL_EARLY while it waits for fences, the others when
+ * it would compute. */
+enum queue_deed {
+    QUEUE_COMPUTE,
+    QUEUE_FAIL,
+    QUEUE_HANG,
+    QUEUE_DIE,
+    QUEUE_REFUSE,
+    QUEUE_FAIL_EARLY
+};
 
 #endif

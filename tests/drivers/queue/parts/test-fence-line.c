@@ -102,6 +102,33 @@ TEST(a_part_that_fails_is_the_only_one_to_blame)
 }
 TEST_END
 
+/* What it waits for is still computed, and is for nothing. */
+TEST(a_part_that_fails_before_it_begins_is_the_only_one_to_blame)
+{
+    char why[512];
+
+    line_begin(false);
+    for (int bad = 1; bad < N_NODES; bad++) {
+        struct nnhal_device_counts before[N_DEVICES];
+        ANeuralNetworksEvent *event;
+
+        line_count(before);
+        event = line_launch(bad, QUEUE_FAIL_EARLY);
+        ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
+        ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
+        nnhal_execution_get_error(stand.execution, why, sizeof(why));
+        ck_assert_msg(strstr(why, "before it could begin") != NULL, "%s", why);
+        line_check_untouched();
+        line_check_blame(before, line_device_of(bad));
+        ANeuralNetworksEvent_free(event);
+        line_open_gates();
+        line_await_queued(0);
+    }
+    line_check_runs();
+    line_finish();
+}
+TEST_END
+
 TEST(a_line_that_depends_on_a_failure_blames_nobody)
 {
     struct nnhal_device_counts before[N_DEVICES];
@@ -147,7 +174,7 @@ TEST(a_part_that_dies_is_the_only_one_to_blame)
 TEST_END
 
 /* The whole has failed by that at once, and its wait does not wait for the first part. */
-TEST(nothing_is_written_after_the_last_one_has_died)
+TEST(the_whole_fails_where_the_last_one_dies_first)
 {
     struct nnhal_device_counts before[N_DEVICES];
     ANeuralNetworksEvent *event;
@@ -161,7 +188,7 @@ TEST(nothing_is_written_after_the_last_one_has_died)
     ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_DEAD_OBJECT);
     line_check_blame(before, MULTIPLIER);
-    line_check_left_untouched();
+    line_check_untouched();
     ANeuralNetworksEvent_free(event);
     services_restart(MULTIPLIER);
     line_check_runs();
@@ -170,22 +197,24 @@ TEST(nothing_is_written_after_the_last_one_has_died)
 }
 TEST_END
 
-/* The second part is not taken: the first one makes its value while another whole is computed. */
+/* A device takes no more that waits: a thread computes the whole, and execute() obeys no gate. The first part
+ * makes its value for nothing, while another whole is computed. */
 TEST(what_is_computed_for_nothing_disturbs_nobody)
 {
     struct nnhal_device_counts before[N_DEVICES];
     ANeuralNetworksExecution *refused;
-    ANeuralNetworksEvent *event = NULL;
+    ANeuralNetworksEvent *event;
 
     line_begin(false);
     line_count(before);
     refused = stand.execution;
     stand.floats[QUEUE_NUMBER] = 7;
     line_orders(1)[QUEUE_DEED] = QUEUE_REFUSE;
-    ck_assert_int_eq(
-        ANeuralNetworksExecution_startComputeWithDependencies(refused, NULL, 0, 0, &event),
-        ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT);
-    line_check_blame(before, line_device_of(1));
+    event = line_start(refused, NULL);
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], 70000 + NUMBER);
+    line_check_blame(before, NONE);
+    ANeuralNetworksEvent_free(event);
     line_await_queued(1);
     stand.floats += N_PLACES * QUEUE_FLOATS;
     stand.execution = line_make_execution();
@@ -276,9 +305,9 @@ TEST_END
 CHECK_MAIN("fence-line-" WAY, parts_are_queued_while_the_first_one_runs,
            a_line_waits_for_what_it_depends_on, an_early_output_is_computed_by_a_thread,
            a_part_that_fails_is_the_only_one_to_blame,
+           a_part_that_fails_before_it_begins_is_the_only_one_to_blame,
            a_line_that_depends_on_a_failure_blames_nobody,
-           a_part_that_dies_is_the_only_one_to_blame,
-           nothing_is_written_after_the_last_one_has_died,
+           a_part_that_dies_is_the_only_one_to_blame, the_whole_fails_where_the_last_one_dies_first,
            what_is_computed_for_nothing_disturbs_nobody,
            a_process_that_ends_after_its_part_takes_no_result,
            a_process_that_was_killed_before_is_replaced, a_process_that_is_stopped_stops_no_wait)

@@ -154,6 +154,21 @@ enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_n
     }
 }
 
+enum nn_rt_fenced_end nn_rt_links_look(const struct nn_rt_links *links)
+{
+    enum nn_rt_fenced_end end = NN_RT_FENCED_WELL;
+
+    for (uint32_t i = 0; i < links->n; i++) {
+        int r = nn_fence_check(links->links[i]->fence_fd);
+
+        if (r && r != NN_FENCE_E_ACTIVE)
+            return NN_RT_FENCED_FAILED;
+        if (r)
+            end = NN_RT_FENCED_LEFT;
+    }
+    return end;
+}
+
 struct nn_rt_links nn_rt_chain_detach(struct nn_rt_link *link, bool is_given_up)
 {
     struct nn_rt_chains *chains = nn_rt_registry_get()->chains;

@@ -39,6 +39,10 @@ struct nn_rt_link {
  * is before it was given up, or, at once, itself by nn_rt_chain_detach(); DEAD; LATE; LIMIT. */
 enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_ns);
 
+/* nn_rt_links_look() - how what something waits for has ended, by its fences. Returns: WELL; FAILED: one has
+ * failed; LEFT: none has, but some have not ended. */
+enum nn_rt_fenced_end nn_rt_links_look(const struct nn_rt_links *links);
+
 /* nn_rt_chain_detach() - that a fenced computation has ended; is_given_up: its fence may not tell so.
  * With its inner links; once; does not block on a process. Returns: what it waited for, whose references
  * are the caller's. */

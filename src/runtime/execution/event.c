@@ -342,6 +342,9 @@ static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end en
             : nn_rt_fenced_collect(event->execution, &fenced, end, event->link.deadline_ns, &why);
     if (r && why.text[0])
         nn_rt_object_set_message(&event->execution->object, why.text);
+    /* What it depends on has failed, and counts for its own device: this one had nothing to compute. */
+    if (r && nn_rt_links_look(&event->link.before) == NN_RT_FENCED_FAILED)
+        event->execution->device = NULL;
     nn_rt_execution_end(event->execution, r);
     before = nn_rt_chain_detach(&event->link,
                                 end != NN_RT_FENCED_WELL && end != NN_RT_FENCED_FAILED);

@@ -282,20 +282,7 @@ static void look_at_parts(struct nn_rt_fence_line *line)
 /* How that has ended which a part waits for. */
 static enum nn_rt_fenced_end look_before_part(const struct nn_rt_fence_line *line, uint32_t i)
 {
-    const struct nn_rt_links *before = &line->parts[0].own.before;
-    enum nn_rt_fenced_end end = NN_RT_FENCED_WELL;
-
-    if (i > 0)
-        return line->parts[i - 1].end;
-    for (uint32_t j = 0; j < before->n; j++) {
-        int r = nn_fence_check(before->links[j]->fence_fd);
-
-        if (r && r != NN_FENCE_E_ACTIVE)
-            return NN_RT_FENCED_FAILED;
-        if (r)
-            end = NN_RT_FENCED_LEFT;
-    }
-    return end;
+    return i > 0 ? line->parts[i - 1].end : nn_rt_links_look(&line->parts[0].own.before);
 }
 
 /* Of one that has ended by itself, perhaps before it could begin. What was made stays where a process ends after that. */

@@ -127,3 +127,20 @@ const char *__tsan_default_options(void)
     return "report_thread_leaks=0";
 }
 #endif
+
+void services_count(struct nnhal_device_counts counts[N_DEVICES])
+{
+    for (int i = 0; i < N_DEVICES; i++) {
+        counts[i] = (struct nnhal_device_counts){.size = sizeof(counts[i])};
+        OK(nnhal_device_get_counts(services_find(i), &counts[i]));
+    }
+}
+
+void services_check_blame(const struct nnhal_device_counts before[N_DEVICES], int which)
+{
+    struct nnhal_device_counts now[N_DEVICES];
+
+    services_count(now);
+    for (int i = 0; i < N_DEVICES; i++)
+        ck_assert_uint_eq(now[i].n_failed - before[i].n_failed, i == which);
+}

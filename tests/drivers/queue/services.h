@@ -8,6 +8,7 @@
 #include "support/check-main.h"
 
 #include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +43,10 @@ ANeuralNetworksDevice *services_find(int which);
 
 /* services_pid() - the process that computes for a device. */
 int32_t services_pid(const ANeuralNetworksDevice *device);
+
+/* services_check_blame() - since services_count() one computation of a device has failed, and none of the others;
+ * -1: no one at all. */
+void services_count(struct nnhal_device_counts counts[N_DEVICES]);
+void services_check_blame(const struct nnhal_device_counts before[N_DEVICES], int which);
 
 #endif

@@ -137,8 +137,10 @@ static void check_reach(int bad, int expected)
     }
 }
 
+/* A failure counts for its device alone. */
 static void spoil(int bad, enum queue_deed deed, int expected)
 {
+    struct nnhal_device_counts before[N_DEVICES];
     struct node nodes[N_MEETING];
 
     memcpy(nodes, meeting, sizeof(nodes));
@@ -146,10 +148,12 @@ static void spoil(int bad, enum queue_deed deed, int expected)
     nodes[bad].orders[QUEUE_DEED] = (float)deed;
     if (deed == QUEUE_HANG)
         OK(ANeuralNetworksExecution_setTimeout(nodes[bad].execution, 300000000));
+    services_count(before);
     graph_launch();
     for (int i = 0; i < N_MEETING; i++)
         graph_open_gate(i);
     check_reach(bad, expected);
+    services_check_blame(before, nodes[bad].device);
     graph_free();
 }
 

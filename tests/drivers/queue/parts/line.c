@@ -192,23 +192,6 @@ unsigned line_count_computing(void)
     return count_threads_of(getpid(), "nn-compute").n_threads;
 }
 
-void line_count(struct nnhal_device_counts counts[N_DEVICES])
-{
-    for (int i = 0; i < N_DEVICES; i++) {
-        counts[i] = (struct nnhal_device_counts){.size = sizeof(counts[i])};
-        OK(nnhal_device_get_counts(services_find(i), &counts[i]));
-    }
-}
-
-void line_check_blame(const struct nnhal_device_counts before[N_DEVICES], int which)
-{
-    struct nnhal_device_counts now[N_DEVICES];
-
-    line_count(now);
-    for (int i = 0; i < N_DEVICES; i++)
-        ck_assert_uint_eq(now[i].n_failed - before[i].n_failed, i == which);
-}
-
 void line_check_untouched(void)
 {
     for (size_t i = 0; i < N_BYTES; i++)

@@ -11,7 +11,7 @@
 
 #include <nnhal/ext.h>
 
-enum { ADDER, MULTIPLIER, NONE };
+enum { ADDER, MULTIPLIER };
 enum { N_NODES = 4, N_PLACES = 3 + N_NODES };
 enum { N_BYTES = QUEUE_FLOATS * sizeof(float) };
 
@@ -66,11 +66,6 @@ void line_await_queued(unsigned n);
 
 /* line_count_computing() - threads of this process that compute for the runtime. */
 unsigned line_count_computing(void);
-
-/* line_check_blame() - since line_count() one computation of a device has failed, and none of the other; NONE: no
- * one at all. */
-void line_count(struct nnhal_device_counts counts[N_DEVICES]);
-void line_check_blame(const struct nnhal_device_counts before[N_DEVICES], int which);
 
 /* line_check_untouched() - the result; line_check_left_untouched() - also if parts could begin after all. */
 void line_check_untouched(void);

@@ -86,7 +86,7 @@ TEST(a_part_that_fails_is_the_only_one_to_blame)
         struct nnhal_device_counts before[N_DEVICES];
         ANeuralNetworksEvent *event;
 
-        line_count(before);
+        services_count(before);
         event = line_launch(bad, QUEUE_FAIL);
         line_open_gates();
         ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
@@ -94,7 +94,7 @@ TEST(a_part_that_fails_is_the_only_one_to_blame)
         nnhal_execution_get_error(stand.execution, why, sizeof(why));
         ck_assert_msg(strstr(why, "as it was told to") != NULL, "%s", why);
         line_check_untouched();
-        line_check_blame(before, line_device_of(bad));
+        services_check_blame(before, line_device_of(bad));
         ANeuralNetworksEvent_free(event);
     }
     line_check_runs();
@@ -112,14 +112,14 @@ TEST(a_part_that_fails_before_it_begins_is_the_only_one_to_blame)
         struct nnhal_device_counts before[N_DEVICES];
         ANeuralNetworksEvent *event;
 
-        line_count(before);
+        services_count(before);
         event = line_launch(bad, QUEUE_FAIL_EARLY);
         ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
         ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
         nnhal_execution_get_error(stand.execution, why, sizeof(why));
         ck_assert_msg(strstr(why, "before it could begin") != NULL, "%s", why);
         line_check_untouched();
-        line_check_blame(before, line_device_of(bad));
+        services_check_blame(before, line_device_of(bad));
         ANeuralNetworksEvent_free(event);
         line_open_gates();
         line_await_queued(0);
@@ -137,14 +137,14 @@ TEST(a_line_that_depends_on_a_failure_blames_nobody)
 
     line_begin(false);
     second = line_make_execution();
-    line_count(before);
+    services_count(before);
     first_event = line_launch(1, QUEUE_FAIL);
     event = line_start(second, first_event);
     line_open_gates();
     ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_OP_FAILED);
-    line_check_blame(before, NONE);
+    services_check_blame(before, -1);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(first_event), ANEURALNETWORKS_OP_FAILED);
-    line_check_blame(before, line_device_of(1));
+    services_check_blame(before, line_device_of(1));
     line_check_untouched();
     ANeuralNetworksEvent_free(event);
     ANeuralNetworksEvent_free(first_event);
@@ -162,10 +162,10 @@ TEST(a_part_that_dies_is_the_only_one_to_blame)
     for (int i = 0; i < 3; i++) {
         struct nnhal_device_counts before[N_DEVICES];
 
-        line_count(before);
+        services_count(before);
         ck_assert_int_eq(line_run(2, QUEUE_DIE), ANEURALNETWORKS_DEAD_OBJECT);
         line_check_untouched();
-        line_check_blame(before, line_device_of(2));
+        services_check_blame(before, line_device_of(2));
         services_restart(line_device_of(2));
         line_check_runs();
     }
@@ -182,12 +182,12 @@ TEST(the_whole_fails_where_the_last_one_dies_first)
     if (chain_is_way("embedded"))
         return;
     line_begin(false);
-    line_count(before);
+    services_count(before);
     event = line_launch(0, QUEUE_COMPUTE);
     ck_assert_int_eq(kill(services_pid(services_find(MULTIPLIER)), SIGKILL), 0);
     ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_DEAD_OBJECT);
-    line_check_blame(before, MULTIPLIER);
+    services_check_blame(before, MULTIPLIER);
     line_check_untouched();
     ANeuralNetworksEvent_free(event);
     services_restart(MULTIPLIER);
@@ -206,14 +206,14 @@ TEST(what_is_computed_for_nothing_disturbs_nobody)
     ANeuralNetworksEvent *event;
 
     line_begin(false);
-    line_count(before);
+    services_count(before);
     refused = stand.execution;
     stand.floats[QUEUE_NUMBER] = 7;
     line_orders(1)[QUEUE_DEED] = QUEUE_REFUSE;
     event = line_start(refused, NULL);
     OK(ANeuralNetworksEvent_wait(event));
     ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], 70000 + NUMBER);
-    line_check_blame(before, NONE);
+    services_check_blame(before, -1);
     ANeuralNetworksEvent_free(event);
     line_await_queued(1);
     stand.floats += N_PLACES * QUEUE_FLOATS;
@@ -243,7 +243,7 @@ TEST(a_process_that_ends_after_its_part_takes_no_result)
     if (chain_is_way("embedded"))
         return;
     line_begin(false);
-    line_count(before);
+    services_count(before);
     event = line_launch(0, QUEUE_COMPUTE);
     line_open_gates();
     ck_assert_int_eq(line_poll_fence(event, -1), POLLIN);
@@ -251,7 +251,7 @@ TEST(a_process_that_ends_after_its_part_takes_no_result)
     services_restart(ADDER);
     OK(ANeuralNetworksEvent_wait(event));
     ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], NUMBER);
-    line_check_blame(before, NONE);
+    services_check_blame(before, -1);
     ANeuralNetworksEvent_free(event);
     line_finish();
 }
@@ -284,12 +284,12 @@ TEST(a_process_that_is_stopped_stops_no_wait)
     if (chain_is_way("embedded"))
         return;
     line_begin(false);
-    line_count(before);
+    services_count(before);
     event = line_launch(0, QUEUE_COMPUTE);
     pid = services_pid(services_find(ADDER));
     ck_assert_int_eq(kill(pid, SIGSTOP), 0);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_DEAD_OBJECT);
-    line_check_blame(before, ADDER);
+    services_check_blame(before, ADDER);
     ANeuralNetworksEvent_free(event);
     if (chain_services[ADDER])
         ck_assert_int_eq(kill(pid, SIGCONT), 0);

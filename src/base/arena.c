@@ -111,8 +111,9 @@ static void *arena_take(struct nn_arena *arena, size_t n_bytes)
         return NULL;
     block = chunk->bytes + chunk->n_used;
     chunk->n_used += n_bytes;
-    chunk->n_ready = nn_block_touch_up_to(chunk->bytes, chunk->capacity, chunk->n_ready,
-                                          chunk->n_used);
+    if (chunk->n_used > chunk->n_ready)
+        chunk->n_ready = nn_block_touch_up_to(chunk->bytes, chunk->capacity, chunk->n_ready,
+                                              chunk->n_used);
     return block;
 }
 

@@ -62,7 +62,9 @@ size_t nn_block_touch_up_to(void *block, size_t n_bytes, size_t n_ready, size_t 
 {
     size_t n;
 
-    if (end <= n_ready || n_bytes < STEP_BYTES)
+    if (n_bytes < STEP_BYTES)
+        return n_bytes;
+    if (end <= n_ready)
         return n_ready;
     n = end - n_ready < STEP_BYTES ? STEP_BYTES : end - n_ready;
     if (n > n_bytes - n_ready)

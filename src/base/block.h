@@ -26,7 +26,7 @@ void nn_block_touch_read(const void *block, size_t n_bytes);
 
 /* nn_block_touch_up_to() - the same for a block of n_bytes that is written from its beginning on, of
  * which n_ready bytes were touched before: what is in front of end, and some more, since calls for
- * little would cost what they save. Returns: n_ready now. */
+ * little would cost what they save. Returns: n_ready now; n_bytes of a small block, which is left alone. */
 size_t nn_block_touch_up_to(void *block, size_t n_bytes, size_t n_ready, size_t end);
 
 #endif

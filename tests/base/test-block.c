@@ -111,7 +111,8 @@ TEST(a_block_is_touched_as_far_as_it_is_written)
     uint8_t *block = new_pages(n_bytes);
     size_t n_ready;
 
-    ck_assert_uint_eq(nn_block_touch_up_to(block, 1000, 0, 500), 0);
+    ck_assert_uint_eq(nn_block_touch_up_to(block, 1000, 0, 500), 1000);
+    ck_assert(!is_present(block));
     n_ready = nn_block_touch_up_to(block, n_bytes, 0, 100);
     ck_assert_uint_ge(n_ready, 100);
     ck_assert_uint_le(n_ready, n_bytes / 4);

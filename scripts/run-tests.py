@@ -8,7 +8,7 @@ Configurations: normal (gcc, every test), asan (AddressSanitizer and
 UndefinedBehaviorSanitizer, every test but the lints), tsan (ThreadSanitizer,
 the tests of the suite "threads"), clang (builds with clang, runs nothing) and,
 with --long or by its name, clang-asan (builds what is installed with clang and
-sanitizers, runs nothing). asan and tsan build what their tests need.
+sanitizers, runs nothing). tsan builds what its tests need.
 How far it is, is told all the time. What failed is named again at the end; the last line is "N passed, N failed, N skipped".
 
 A test that passes and prints "SKIPPED: why" has left something out: it is told, too.
@@ -80,21 +80,18 @@ def introspect(folder, what, env):
                                      check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def targets_of(folder, arguments, env):
-    """What the tests depend on that arguments (--suite NAME, --no-suite NAME, in turns) select."""
-    taken = {a for option, a in zip(arguments, arguments[1:]) if option == "--suite"}
-    left = {a for option, a in zip(arguments, arguments[1:]) if option == "--no-suite"}
+def targets_of(folder, suite, env):
+    """What the tests of a suite depend on."""
     needed = set()
     for one in introspect(folder, "--tests", env):
-        suites = {name.split(":")[-1] for name in one["suite"]}
-        if not suites & left and (not taken or suites & taken):
+        if suite in (name.split(":")[-1] for name in one["suite"]):
             needed.update(one["depends"])
     return [os.path.relpath(file, ROOT / folder) for one in introspect(folder, "--targets", env)
             if one["id"] in needed for file in one["filename"]]
 
 
 def build(name, arguments, env):
-    """Everything, or what the tests that arguments select need."""
+    """Everything, or what the tests of one suite need: others may install or measure what there is."""
     folder, options = SETUP[name]
     if not (ROOT / folder / "build.ninja").exists():
         subprocess.run(["meson", "setup", folder, *options], cwd=ROOT, env=env, check=True,
@@ -104,7 +101,9 @@ def build(name, arguments, env):
         subprocess.run(["meson", "setup", "--reconfigure", folder, "-Dtests=true", *options],
                        cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
     quiet = [] if sys.stdout.isatty() else ["--quiet"]  # on a terminal ninja has one line of progress
-    targets = targets_of(folder, arguments, env) if arguments else []
+    targets = []
+    if arguments and arguments[0] == "--suite":
+        targets = targets_of(folder, arguments[1], env)
     done = subprocess.run(["ninja", "-C", folder, *quiet, *targets], cwd=ROOT, env=env)
     return done.returncode == 0
 

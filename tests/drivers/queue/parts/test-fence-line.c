@@ -173,6 +173,14 @@ TEST(a_part_that_dies_is_the_only_one_to_blame)
 }
 TEST_END
 
+/* The first part waits at its gate, and the others for it. */
+static ANeuralNetworksEvent *begin_with_first_part(struct nnhal_device_counts before[N_DEVICES])
+{
+    line_begin(false);
+    services_count(before);
+    return line_launch(0, QUEUE_COMPUTE);
+}
+
 /* The whole has failed by that at once, and its wait does not wait for the first part. */
 TEST(the_whole_fails_where_the_last_one_dies_first)
 {
@@ -181,9 +189,7 @@ TEST(the_whole_fails_where_the_last_one_dies_first)
 
     if (chain_is_way("embedded"))
         return;
-    line_begin(false);
-    services_count(before);
-    event = line_launch(0, QUEUE_COMPUTE);
+    event = begin_with_first_part(before);
     ck_assert_int_eq(kill(services_pid(services_find(MULTIPLIER)), SIGKILL), 0);
     ck_assert_int_eq(line_poll_fence(event, -1) & POLLERR, POLLERR);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_DEAD_OBJECT);
@@ -242,9 +248,7 @@ TEST(a_process_that_ends_after_its_part_takes_no_result)
 
     if (chain_is_way("embedded"))
         return;
-    line_begin(false);
-    services_count(before);
-    event = line_launch(0, QUEUE_COMPUTE);
+    event = begin_with_first_part(before);
     line_open_gates();
     ck_assert_int_eq(line_poll_fence(event, -1), POLLIN);
     ck_assert_int_eq(kill(services_pid(services_find(ADDER)), SIGKILL), 0);
@@ -283,9 +287,7 @@ TEST(a_process_that_is_stopped_stops_no_wait)
 
     if (chain_is_way("embedded"))
         return;
-    line_begin(false);
-    services_count(before);
-    event = line_launch(0, QUEUE_COMPUTE);
+    event = begin_with_first_part(before);
     pid = services_pid(services_find(ADDER));
     ck_assert_int_eq(kill(pid, SIGSTOP), 0);
     ck_assert_int_eq(ANeuralNetworksEvent_wait(event), ANEURALNETWORKS_DEAD_OBJECT);

@@ -239,6 +239,6 @@ uint64_t control_count_computed(const char *device)
 {
     struct nnhal_device_counts counts = {.size = sizeof(counts)};
 
-    OK(nnhal_device_get_counts(split_device(device), &counts));
+    OK(nnhal_device_get_counts(find_device(device), &counts));
     return counts.n_computed;
 }

@@ -18,23 +18,6 @@ void split_rules(const char *format, ...)
     setenv("NN_TEST_PARTIAL", text, 1);
 }
 
-ANeuralNetworksDevice *split_device(const char *wanted)
-{
-    uint32_t n = 0;
-
-    OK(ANeuralNetworks_getDeviceCount(&n));
-    for (uint32_t i = 0; i < n; i++) {
-        ANeuralNetworksDevice *device = NULL;
-        const char *name = NULL;
-
-        OK(ANeuralNetworks_getDevice(i, &device));
-        OK(ANeuralNetworksDevice_getName(device, &name));
-        if (strcmp(name, wanted) == 0)
-            return device;
-    }
-    return NULL;
-}
-
 static const void *bytes_of(const struct builder *b, const struct nnhal_operand *operand)
 {
     return (operand->lifetime == NNHAL_CONSTANT_COPY ? b->values : b->pool) +
@@ -143,7 +126,7 @@ ANeuralNetworksCompilation *split_compile_on(ANeuralNetworksModel *model, uint32
 
     for (uint32_t i = 0; i < n_devices; i++) {
         snprintf(name, sizeof(name), "partial-%u", numbers[i]);
-        devices[i] = split_device(name);
+        devices[i] = find_device(name);
         ck_assert_ptr_nonnull(devices[i]);
     }
     OK(ANeuralNetworksCompilation_createForDevices(model, devices, n_devices, &compilation));

@@ -8,6 +8,7 @@
 
 #include "cpu/builder.h"
 #include "support/check-main.h"
+#include "support/find-device.h"
 
 #include <android/NeuralNetworks.h>
 #include <nnhal/ext.h>
@@ -19,9 +20,6 @@
 
 /* split_rules() - NN_TEST_PARTIAL from now on. */
 void split_rules(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
-
-/* split_device() - by name; NULL if there is none. */
-ANeuralNetworksDevice *split_device(const char *name);
 
 /* The graphs of a builder as finished models; the first is the main one. */
 struct split_models {

@@ -39,7 +39,7 @@ static void folder_done(void)
 
 static void calibrate(const char *name)
 {
-    OK(nnhal_device_calibrate(split_device(name)));
+    OK(nnhal_device_calibrate(find_device(name)));
 }
 
 /* In a process of its own, which ends. */
@@ -60,7 +60,7 @@ static void calibrate_before(void)
 /* Of both devices, which are equals: whichever order they were listed in. */
 static void expect_plan(const char *chosen, enum nnhal_figure_source source)
 {
-    const ANeuralNetworksDevice *devices[] = {split_device("partial-0"), split_device("partial-1")};
+    const ANeuralNetworksDevice *devices[] = {find_device("partial-0"), find_device("partial-1")};
     struct nnhal_plan plan = {.size = sizeof(plan)};
     ANeuralNetworksCompilation *compilation = NULL;
     ANeuralNetworksModel *model = split_exp_model();
@@ -160,7 +160,7 @@ TEST(what_a_device_does_not_take_has_no_figure)
 
     split_rules("0:only=ADD");
     folder_init();
-    device = split_device("partial-0");
+    device = find_device("partial-0");
     ck_assert_int_eq(nnhal_device_get_figure(device, 0, &figure), ANEURALNETWORKS_BAD_STATE);
     calibrate("partial-0");
     n = expect_figures(device, "other-", 4);
@@ -177,7 +177,7 @@ TEST(a_device_that_takes_convolutions_alone_is_measured)
     split_rules("0:only=CONV_2D");
     folder_init();
     calibrate("partial-0");
-    expect_figures(split_device("partial-0"), "conv-", 3);
+    expect_figures(find_device("partial-0"), "conv-", 3);
     folder_done();
 }
 TEST_END
@@ -189,7 +189,7 @@ TEST(a_device_that_computes_nothing_is_not_measured)
 
     split_rules("0:fail=execute");
     folder_init();
-    device = split_device("partial-0");
+    device = find_device("partial-0");
     ck_assert_int_eq(nnhal_device_calibrate(device), ANEURALNETWORKS_OP_FAILED);
     ck_assert_int_eq(nnhal_device_get_figure(device, 0, &figure), ANEURALNETWORKS_BAD_STATE);
     folder_done();
@@ -215,10 +215,10 @@ TEST(figures_that_cannot_be_kept_serve_this_process)
     split_rules(BOASTER);
     folder_init();
     setenv("NNHAL_STATE_PATH", "/proc/none", 1);
-    ck_assert_int_eq(nnhal_device_calibrate(split_device("partial-0")), ANEURALNETWORKS_OP_FAILED);
+    ck_assert_int_eq(nnhal_device_calibrate(find_device("partial-0")), ANEURALNETWORKS_OP_FAILED);
     nnhal_get_last_error(why, sizeof(why));
     ck_assert_ptr_nonnull(strstr(why, "NNHAL_STATE_PATH"));
-    ck_assert_int_eq(nnhal_device_calibrate(split_device("partial-1")), ANEURALNETWORKS_OP_FAILED);
+    ck_assert_int_eq(nnhal_device_calibrate(find_device("partial-1")), ANEURALNETWORKS_OP_FAILED);
     expect_plan("partial-1", NNHAL_FIGURE_MEASURED);
     folder_done();
 }

@@ -448,8 +448,8 @@ TEST(what_was_promised_is_kept)
 
     split_rules("0:only=EXP;1:only=ABS");
     model = make_chain();
-    devices[0] = split_device("partial-0");
-    devices[1] = split_device("partial-1");
+    devices[0] = find_device("partial-0");
+    devices[1] = find_device("partial-1");
     OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, devices, 2, supported));
     for (uint32_t i = 0; i < 4; i++)
         ck_assert(supported[i]);
@@ -577,7 +577,7 @@ TEST_END
 static enum nnhal_cache_outcome compile_cached(ANeuralNetworksModel *model, const char *folder)
 {
     struct nnhal_cache_info info = {.size = sizeof(info)};
-    const ANeuralNetworksDevice *devices[] = {split_device("partial-0"), split_device("partial-1")};
+    const ANeuralNetworksDevice *devices[] = {find_device("partial-0"), find_device("partial-1")};
     const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {1};
     ANeuralNetworksCompilation *compilation = NULL;
 

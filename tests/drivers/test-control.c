@@ -110,7 +110,7 @@ TEST_END
 /* Before it is compiled. */
 static bool is_promised(struct builder *b)
 {
-    const ANeuralNetworksDevice *devices[] = {split_device("partial-0"), split_device("partial-1")};
+    const ANeuralNetworksDevice *devices[] = {find_device("partial-0"), find_device("partial-1")};
     struct split_models models;
     bool supported = false;
 
@@ -207,8 +207,8 @@ TEST(nothing_is_shared_if_the_user_says_so)
     split_rules(CONTROL_SHARED);
     setenv("NNHAL_PARTITION", "off", 1);
     split_models_init(&models, &b, false);
-    devices[0] = split_device("partial-0");
-    devices[1] = split_device("partial-1");
+    devices[0] = find_device("partial-0");
+    devices[1] = find_device("partial-1");
     OK(ANeuralNetworksCompilation_createForDevices(models.graphs[0], devices, 2, &compilation));
     ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), ANEURALNETWORKS_BAD_DATA);
     ANeuralNetworksCompilation_free(compilation);

@@ -32,7 +32,7 @@ static ANeuralNetworksCompilation *compile_chain(const char *rules, bool is_rela
 static void expect_verdicts(const ANeuralNetworksCompilation *compilation, const char *name,
                             uint32_t n, const uint8_t *expected)
 {
-    const ANeuralNetworksDevice *device = split_device(name);
+    const ANeuralNetworksDevice *device = find_device(name);
     struct nnhal_plan plan = {.size = sizeof(plan)};
     uint32_t d = 0;
 
@@ -53,7 +53,7 @@ static void expect_part(const ANeuralNetworksCompilation *compilation, uint32_t 
 
     OK(nnhal_compilation_get_plan(compilation, &plan));
     ck_assert_uint_lt(i, plan.n_parts);
-    ck_assert_ptr_eq(plan.parts[i].device, split_device(device));
+    ck_assert_ptr_eq(plan.parts[i].device, find_device(device));
 }
 
 static void expect_results(ANeuralNetworksCompilation *compilation)
@@ -110,8 +110,8 @@ TEST(what_is_promised_of_an_older_device_is_kept)
 
     split_rules("0:level=27;1:only=EXP+ABS");
     model = split_chain(false, false);
-    devices[0] = split_device("partial-0");
-    devices[1] = split_device("partial-1");
+    devices[0] = find_device("partial-0");
+    devices[1] = find_device("partial-1");
     OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, devices, 1, supported));
     ck_assert_mem_eq(supported, expected, sizeof(expected));
     OK(ANeuralNetworksCompilation_createForDevices(model, devices, 1, &compilation));

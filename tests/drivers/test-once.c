@@ -158,7 +158,7 @@ static struct nnhal_device_counts count(const char *device)
 {
     struct nnhal_device_counts counts = {.size = sizeof(counts)};
 
-    OK(nnhal_device_get_counts(split_device(device), &counts));
+    OK(nnhal_device_get_counts(find_device(device), &counts));
     return counts;
 }
 

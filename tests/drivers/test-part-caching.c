@@ -53,7 +53,7 @@ static uint32_t compile_in(const char *folder, const struct setting *setting)
     snprintf(names[0], sizeof(names[0]), "partial-%u", setting->first);
     snprintf(names[1], sizeof(names[1]), "partial-%u", setting->second);
     for (int i = 0; i < 2; i++)
-        devices[i] = split_device(names[i]);
+        devices[i] = find_device(names[i]);
     OK(ANeuralNetworksCompilation_createForDevices(model, devices, 2, &compilation));
     OK(ANeuralNetworksCompilation_setPreference(compilation, setting->preference));
     OK(ANeuralNetworksCompilation_setPriority(compilation, setting->priority));

@@ -385,7 +385,7 @@ TEST(a_death_is_not_forgotten_for_a_value_that_does_not_fit)
     for (uint32_t i = 0; i < 3; i++)
         check_tiling(compilation, 1);
     check_tiling(compilation, MANY);
-    OK(nnhal_device_get_counts(split_device("partial-0"), &counts));
+    OK(nnhal_device_get_counts(find_device("partial-0"), &counts));
     ck_assert_uint_eq(counts.n_computed, 3 + 2);
     ANeuralNetworksCompilation_free(compilation);
     ANeuralNetworksModel_free(model);

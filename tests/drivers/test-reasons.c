@@ -17,7 +17,7 @@ static void expect(const ANeuralNetworksCompilation *compilation, const char *de
 {
     struct nnhal_operation_verdict said = {.size = sizeof(said)};
 
-    OK(nnhal_compilation_get_verdict(compilation, split_device(device), operation, &said));
+    OK(nnhal_compilation_get_verdict(compilation, find_device(device), operation, &said));
     ck_assert_uint_eq(said.verdict, verdict);
     ck_assert_str_eq(said.why, why);
 }
@@ -48,8 +48,7 @@ TEST_END
 
 static void expect_failure(ANeuralNetworksModel *model, uint32_t n_devices, const char *sentence)
 {
-    const ANeuralNetworksDevice *devices[2] = {split_device("partial-1"),
-                                               split_device("partial-0")};
+    const ANeuralNetworksDevice *devices[2] = {find_device("partial-1"), find_device("partial-0")};
     ANeuralNetworksCompilation *compilation = NULL;
     static const char call[] = "ANeuralNetworksCompilation_finish: ";
     char why[512];
@@ -109,24 +108,22 @@ TEST(questions_that_make_no_sense_are_refused)
 
     model = split_chain(false, true);
     OK(ANeuralNetworksCompilation_create(model, &compilation));
-    ck_assert_int_eq(
-        nnhal_compilation_get_verdict(compilation, split_device("partial-0"), 0, &said),
-        ANEURALNETWORKS_BAD_STATE);
+    ck_assert_int_eq(nnhal_compilation_get_verdict(compilation, find_device("partial-0"), 0, &said),
+                     ANEURALNETWORKS_BAD_STATE);
     ANeuralNetworksCompilation_free(compilation);
     compilation = split_compile(model, 2);
     ck_assert_int_eq(
-        nnhal_compilation_get_verdict(compilation, split_device("partial-0"), N_CHAIN, &said),
+        nnhal_compilation_get_verdict(compilation, find_device("partial-0"), N_CHAIN, &said),
         ANEURALNETWORKS_BAD_DATA);
     ck_assert_int_eq(
-        nnhal_compilation_get_verdict(compilation, split_device("nnapi-reference"), 0, &said),
+        nnhal_compilation_get_verdict(compilation, find_device("nnapi-reference"), 0, &said),
         ANEURALNETWORKS_BAD_DATA);
     said.size = offsetof(struct nnhal_operation_verdict, verdict);
-    ck_assert_int_eq(
-        nnhal_compilation_get_verdict(compilation, split_device("partial-0"), 0, &said),
-        ANEURALNETWORKS_BAD_DATA);
+    ck_assert_int_eq(nnhal_compilation_get_verdict(compilation, find_device("partial-0"), 0, &said),
+                     ANEURALNETWORKS_BAD_DATA);
     said = (struct nnhal_operation_verdict){.size = offsetof(struct nnhal_operation_verdict, why),
                                             .why = "mine"};
-    OK(nnhal_compilation_get_verdict(compilation, split_device("partial-0"), 0, &said));
+    OK(nnhal_compilation_get_verdict(compilation, find_device("partial-0"), 0, &said));
     ck_assert_uint_eq(said.verdict, NNHAL_VERDICT_TOO_OLD);
     ck_assert_str_eq(said.why, "mine");
     ANeuralNetworksCompilation_free(compilation);

@@ -54,7 +54,7 @@ TEST(a_deadline_does_not_end_the_start_of_a_process)
     uint64_t begin_ns;
 
     split_rules("0:version=1");
-    device = split_device("partial-0");
+    device = find_device("partial-0");
     ck_assert_ptr_nonnull(device);
     split_rules("0:version=1;" SLOW);
     begin_ns = now_ns();
@@ -97,8 +97,8 @@ TEST(a_driver_that_opens_slowly_has_the_time_whatever_its_place)
 
     fill_folder(folder);
     split_rules("0:open-ms=4000");
-    ck_assert_ptr_nonnull(split_device("partial-0"));
-    ck_assert_ptr_nonnull(split_device("partial-1"));
+    ck_assert_ptr_nonnull(find_device("partial-0"));
+    ck_assert_ptr_nonnull(find_device("partial-1"));
     snprintf(command, sizeof(command), "rm -r %s", folder);
     ck_assert_int_eq(system(command), 0);
 }
@@ -112,7 +112,7 @@ TEST(measuring_a_device_that_hangs_has_an_end)
     ANeuralNetworksDevice *device;
 
     split_rules("0:level=29,delay-us=600000000");
-    device = split_device("partial-0");
+    device = find_device("partial-0");
     ck_assert_ptr_nonnull(device);
     ck_assert_int_ne(nnhal_device_calibrate(device), ANEURALNETWORKS_NO_ERROR);
 }

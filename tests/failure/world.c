@@ -4,6 +4,7 @@
 #include "drivers/cpu/cpu.h"
 #include "runtime/builtin.h"
 #include "service/stand.h"
+#include "support/find-device.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -32,23 +33,6 @@ static const struct nnhal_driver *embedded_main(const char *configuration)
 
 const struct nn_builtin nn_builtins[] = {
     {embedded_main, NULL, false}, {nn_cpu_reference_main, NULL, true}, {NULL, NULL, false}};
-
-static void find_device(void)
-{
-    uint32_t n = 0;
-    const char *name;
-
-    ck_assert_int_eq(ANeuralNetworks_getDeviceCount(&n), 0);
-    for (uint32_t i = 0; i < n; i++) {
-        ANeuralNetworksDevice *device = NULL;
-
-        ck_assert_int_eq(ANeuralNetworks_getDevice(i, &device), 0);
-        ck_assert_int_eq(ANeuralNetworksDevice_getName(device, &name), 0);
-        if (strcmp(name, "nnhal-cpu") == 0)
-            world_device = device;
-    }
-    ck_assert_ptr_nonnull(world_device);
-}
 
 /* -- the world ------------------------------------------------------------------------------------- */
 
@@ -86,8 +70,10 @@ void scenario_begin(enum scenario_place place)
         setenv("NNHAL_SOCKET_PATH", stand.folder, 1);
         stand_open_with(&stand, nn_cpu_driver_main);
     }
-    if (place != SCENARIO_NOWHERE)
-        find_device();
+    if (place != SCENARIO_NOWHERE) {
+        world_device = find_device("nnhal-cpu");
+        ck_assert_ptr_nonnull(world_device);
+    }
 }
 
 static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *ftw)

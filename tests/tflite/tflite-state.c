@@ -8,6 +8,8 @@
  * the state in two memories of the device, which are input and output in turn.
  * Each step's outputs must be the same bits, and the state at the end; and the
  * second run must copy nothing. Exit status 0 if so. */
+#include "support/find-device.h"
+
 #include <nnhal/ext.h>
 #include <nnhal/tflite.h>
 
@@ -88,29 +90,13 @@ static void find_state(struct model *model)
     fail_test("no state");
 }
 
-static const ANeuralNetworksDevice *find_device(const char *wanted)
-{
-    uint32_t n = 0;
-
-    OK(ANeuralNetworks_getDeviceCount(&n));
-    for (uint32_t i = 0; i < n; i++) {
-        ANeuralNetworksDevice *device = NULL;
-        const char *name = NULL;
-
-        OK(ANeuralNetworks_getDevice(i, &device));
-        OK(ANeuralNetworksDevice_getName(device, &name));
-        if (strcmp(name, wanted) == 0)
-            return device;
-    }
-    fail_test(wanted);
-    return NULL;
-}
-
 static void model_init(struct model *model, const char *path, const char *device_name)
 {
     const ANeuralNetworksDevice *device = find_device(device_name);
     char message[512];
 
+    if (!device)
+        fail_test(device_name);
     if (nnhal_tflite_load(path, &model->tflite, message, sizeof(message)) != 0 ||
         nnhal_tflite_n_inputs(model->tflite) != 2 || nnhal_tflite_n_outputs(model->tflite) != 2)
         fail_test(path);

@@ -37,7 +37,7 @@ static ANeuralNetworksModel *make_chain(uint32_t dim)
 
 static ANeuralNetworksCompilation *compile(ANeuralNetworksModel *model)
 {
-    const ANeuralNetworksDevice *devices[] = {split_device("to-fixed"), split_device("from-fixed")};
+    const ANeuralNetworksDevice *devices[] = {find_device("to-fixed"), find_device("from-fixed")};
     ANeuralNetworksCompilation *compilation = NULL;
 
     ck_assert(devices[0] && devices[1]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services.h"
 
+#include "support/find-device.h"
+
 #include <nnhal/ext.h>
 
 #include <signal.h>
@@ -95,19 +97,10 @@ void services_end(void)
 
 ANeuralNetworksDevice *services_find(int which)
 {
-    uint32_t n = 0;
+    ANeuralNetworksDevice *device = find_device(services_names[which]);
 
-    OK(ANeuralNetworks_getDeviceCount(&n));
-    for (uint32_t i = 0; i < n; i++) {
-        ANeuralNetworksDevice *device = NULL;
-        const char *name = NULL;
-
-        OK(ANeuralNetworks_getDevice(i, &device));
-        OK(ANeuralNetworksDevice_getName(device, &name));
-        if (strcmp(name, services_names[which]) == 0)
-            return device;
-    }
-    ck_abort_msg("no device %s", services_names[which]);
+    ck_assert_msg(device != NULL, "no device %s", services_names[which]);
+    return device;
 }
 
 int32_t services_pid(const ANeuralNetworksDevice *device)

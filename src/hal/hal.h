@@ -26,7 +26,7 @@
 #include <nnhal/types.h>
 
 #define NN_HAL_MAJOR 1
-#define NN_HAL_MINOR 3
+#define NN_HAL_MINOR 4
 
 struct nn_arena;
 struct nn_hal;
@@ -90,7 +90,8 @@ struct nn_hal_get_device_info_reply {
     uint32_t n_extensions;
     const struct nnhal_extension *extensions;
     struct nnhal_capabilities capabilities;
-    int32_t pid; /* the process that the driver runs in */
+    int32_t pid;          /* the process that the driver runs in */
+    uint32_t has_buffers; /* the driver makes buffers of its own: see allocate */
 };
 
 /* -- memory -------------------------------------------------------------- */

@@ -19,5 +19,6 @@ uint32_t nn_host_get_device_info(struct nn_call *call,
     reply->capabilities = *driver->capabilities;
     nn_cache_n_files(call->session->host, &reply->n_model_cache_files, &reply->n_data_cache_files);
     reply->pid = nn_process_number();
+    reply->has_buffers = driver->allocate_buffer != NULL;
     return NNHAL_NONE;
 }

@@ -15,7 +15,7 @@
 
 #define NN_HELLO_MAGIC 0x4c414e4e /* "NNAL" */
 #define NN_HELLO_MAJOR 1
-#define NN_HELLO_MINOR 3
+#define NN_HELLO_MINOR 4
 
 #define NN_HELLO_MINOR_PING 1 /* since which pings are answered */
 

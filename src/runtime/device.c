@@ -93,6 +93,7 @@ static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
         device->n_model_cache = info.n_model_cache_files;
         device->n_data_cache = info.n_data_cache_files;
         device->pid = info.pid;
+        device->has_buffers = info.has_buffers && info.feature_level >= NNHAL_FEATURE_LEVEL_4;
         r = device_set_performance(device, &info.capabilities);
         if (!r)
             r = nn_rt_device_facts_init(&device->facts, info.n_extensions, info.extensions);

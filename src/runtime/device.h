@@ -32,6 +32,7 @@ struct ANeuralNetworksDevice {
     int64_t feature_level;
     uint32_t n_model_cache; /* files that a cached model takes; both 0: it has no cache */
     uint32_t n_data_cache;
+    bool has_buffers; /* its driver makes buffers of its own (memory domains) */
     struct nn_rt_device_facts facts;
     enum nnhal_way way;
     bool is_reference;                    /* as builtin.h says */

@@ -267,34 +267,58 @@ static struct nn_rt_domain *domain_free(struct nn_rt_domain *domain)
     return NULL;
 }
 
+NN_DEFINE_CLEANUP(struct nn_rt_domain, domain_free)
+
+static void set_domain(ANeuralNetworksMemory *memory, struct nn_rt_domain **domain)
+{
+    memory->domain = steal_ptr(domain);
+    memory->free_domain = domain_free;
+}
+
+int nn_rt_domain_new_in_device(const struct nn_rt_roles *roles, struct nn_why *why,
+                               ANeuralNetworksMemory **ret_memory)
+{
+    _cleanup_(domain_freep) struct nn_rt_domain *domain = NULL;
+    uint64_t n_bytes = 0;
+    int r = domain_new(roles, &domain);
+
+    if (!r)
+        r = domain_allocate(domain, why);
+    if (r)
+        return r;
+    nn_io_bytes(roles->operand, roles->n_dims, roles->dims, &n_bytes);
+    r = nn_rt_memory_new_in_device(n_bytes, ret_memory);
+    if (!r)
+        set_domain(*ret_memory, &domain);
+    return r;
+}
+
+static int new_in_pool(const struct nn_rt_roles *roles, uint64_t n_bytes,
+                       ANeuralNetworksMemory **ret_memory)
+{
+    _cleanup_(domain_freep) struct nn_rt_domain *domain = NULL;
+    int r = domain_new(roles, &domain);
+
+    if (!r)
+        r = nn_rt_memory_new_pool("nnhal-domain", n_bytes, ret_memory);
+    if (!r)
+        set_domain(*ret_memory, &domain);
+    return r;
+}
+
 int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why,
                             ANeuralNetworksMemory **ret_memory)
 {
-    struct nn_rt_domain *domain = NULL;
-    ANeuralNetworksMemory *memory = NULL;
     uint64_t n_bytes = 0;
     int r;
 
     if (!desc->is_finished)
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the descriptor is not finished");
-    r = domain_new(&desc->roles, &domain);
-    if (!r)
-        r = domain_allocate(domain, why);
-    if (!r) {
-        nn_io_bytes(desc->roles.operand, desc->roles.n_dims, desc->roles.dims, &n_bytes);
-        r = nn_rt_memory_new_in_device(n_bytes, &memory);
-    } else if (r > 0 && can_use_pool(&desc->roles, &n_bytes)) {
-        nn_log("memory", NN_LOG_INFO, "%s; shared memory serves instead", why->text);
-        r = nn_rt_memory_new_pool("nnhal-domain", n_bytes, &memory);
-    }
-    if (r) {
-        domain_free(domain);
+    r = nn_rt_domain_new_in_device(&desc->roles, why, ret_memory);
+    if (r <= 0 || !can_use_pool(&desc->roles, &n_bytes))
         return r;
-    }
-    memory->domain = domain;
-    memory->free_domain = domain_free;
-    *ret_memory = memory;
-    return 0;
+    nn_log("memory", NN_LOG_INFO, "%s; shared memory serves instead", why->text);
+    return new_in_pool(&desc->roles, n_bytes, ret_memory);
 }
 
 /* -- use ---------------------------------------------------------------------------------- */
@@ -393,6 +417,16 @@ bool nn_rt_domain_is_lost(struct nn_rt_domain *domain)
                                   !nn_rt_session_is_alive(domain->session));
     pthread_mutex_unlock(&domain->lock);
     return is_lost;
+}
+
+bool nn_rt_domain_is_gone(struct nn_rt_domain *domain)
+{
+    bool is_gone;
+
+    pthread_mutex_lock(&domain->lock);
+    is_gone = domain->is_lost || !domain->session || !nn_rt_session_is_alive(domain->session);
+    pthread_mutex_unlock(&domain->lock);
+    return is_gone;
 }
 
 void nn_rt_domain_clear(struct nn_rt_domain *domain)

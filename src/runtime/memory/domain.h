@@ -46,6 +46,10 @@ struct nn_rt_domain_handle {
 int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why,
                             ANeuralNetworksMemory **ret_memory);
 
+/* nn_rt_domain_new_in_device() - the same for finished roles, without shared memory in its place. */
+int nn_rt_domain_new_in_device(const struct nn_rt_roles *roles, struct nn_why *why,
+                               ANeuralNetworksMemory **ret_memory);
+
 /* nn_rt_domain_check_role() - Returns: 0, BAD_DATA. */
 int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
                             const ANeuralNetworksCompilation *compilation, bool is_input,
@@ -70,6 +74,9 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const
 
 /* nn_rt_domain_is_lost() - whether it had contents, which went with the driver's process. */
 bool nn_rt_domain_is_lost(struct nn_rt_domain *domain);
+
+/* nn_rt_domain_is_gone() - of a memory in a device: that, or it has no buffer any more. */
+bool nn_rt_domain_is_gone(struct nn_rt_domain *domain);
 
 /* nn_rt_domain_set_dims() - what became of it: contents of these dimensions. */
 void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims);

@@ -106,6 +106,22 @@ int nn_result_from_error(int r)
     }
 }
 
+/* Errors of the application, missed deadlines and outputs that are too small would be the same
+ * anywhere. */
+bool nn_result_blames_device(int r)
+{
+    switch (r) {
+    case ANEURALNETWORKS_OP_FAILED:
+    case ANEURALNETWORKS_DEAD_OBJECT:
+    case ANEURALNETWORKS_UNMAPPABLE:
+    case ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT:
+    case ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 const char *nn_result_name(int code)
 {
     static const char *const names[] = {

@@ -14,6 +14,7 @@
 
 #include <android/NeuralNetworksTypes.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* nn_fail() - writes the sentence; returns code, so that a rule reads
@@ -34,6 +35,10 @@ int nn_fail_status(struct nn_why *why, uint32_t status, const char *who, const c
 
 /* nn_result_from_error() - any result of a function here to ResultCode. */
 int nn_result_from_error(int r);
+
+/* nn_result_blames_device() - whether what ended with r may end otherwise on another device, or with
+ * another memory. */
+bool nn_result_blames_device(int r);
 
 /* nn_result_name() - "BAD_DATA"; never NULL. */
 const char *nn_result_name(int code);

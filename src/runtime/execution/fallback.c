@@ -88,18 +88,7 @@ static ANeuralNetworksDevice *find_device(const ANeuralNetworksExecution *execut
 
 bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r)
 {
-    /* Errors of the application, missed deadlines and outputs that are too small would be the same on
-     * any device. */
-    switch (r) {
-    case ANEURALNETWORKS_OP_FAILED:
-    case ANEURALNETWORKS_DEAD_OBJECT:
-    case ANEURALNETWORKS_UNMAPPABLE:
-    case ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT:
-    case ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT:
-        return find_device(execution) != NULL;
-    default:
-        return false;
-    }
+    return nn_result_blames_device(r) && find_device(execution);
 }
 
 /* -- arguments that lie in the device ------------------------------------------------------ */

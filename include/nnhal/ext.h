@@ -181,7 +181,7 @@ struct nnhal_plan_part {
     uint64_t compute_ns;
     uint64_t launch_ns;
     uint64_t move_ns;
-    uint64_t move_bytes; /* that it reads of other parts */
+    uint64_t move_bytes; /* that it reads of other parts, but for what stays in its device */
 };
 
 struct nnhal_plan_device {
@@ -216,11 +216,11 @@ int nnhal_compilation_get_plan(const ANeuralNetworksCompilation *compilation,
  * not touched. */
 struct nnhal_part_move {
     size_t size;
-    uint32_t n_moves; /* of the plan; 0 of a model that one device computes */
-    uint32_t from;    /* the part that makes it */
-    uint32_t to;      /* the part that reads it */
-    uint32_t reserved;
-    uint64_t n_bytes; /* at most; 0: an execution alone can tell */
+    uint32_t n_moves;     /* of the plan; 0 of a model that one device computes */
+    uint32_t from;        /* the part that makes it */
+    uint32_t to;          /* the part that reads it */
+    uint32_t is_resident; /* 1: it stays in memory of the device of both */
+    uint64_t n_bytes;     /* at most; 0: an execution alone can tell, or it is resident */
 };
 
 /* nnhal_compilation_get_move() - how the parts of the plan hang together; those that read the same

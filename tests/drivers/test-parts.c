@@ -257,7 +257,7 @@ TEST(what_moves_between_parts_is_told)
                                     .n_bytes = 7};
     OK(nnhal_compilation_get_move(compilation, 2, &move));
     ck_assert(move.from == 1 && move.n_bytes == 7);
-    move.size = offsetof(struct nnhal_part_move, reserved) - 1;
+    move.size = offsetof(struct nnhal_part_move, is_resident) - 1;
     ck_assert_int_eq(nnhal_compilation_get_move(compilation, 0, &move), ANEURALNETWORKS_BAD_DATA);
     ANeuralNetworksCompilation_free(compilation);
 }

@@ -23,6 +23,7 @@ struct device {
     const char *costs;
     uint64_t launch_us;
     uint64_t far_us; /* what each value takes longer to get there */
+    bool keeps;      /* it has memory of its own */
 };
 
 struct world {
@@ -42,6 +43,7 @@ struct maker {
     struct nnhal_model model;
     uint64_t costs_ns[MAX_DEVICES * MAX_OPERATIONS];
     uint64_t launch_ns[MAX_DEVICES], move_ns[MAX_DEVICES * (MAX_OPERATIONS + 1)];
+    bool keeps[MAX_DEVICES * (MAX_OPERATIONS + 1)];
 };
 
 static const uint32_t four = 4;
@@ -81,9 +83,11 @@ static void make_graph(struct maker *maker, const struct graph *graph)
 static void make_costs(struct maker *maker, const struct world *world)
 {
     for (uint32_t i = 0; i <= world->graph.n; i++)
-        for (uint32_t d = 0; d < world->n_devices; d++)
+        for (uint32_t d = 0; d < world->n_devices; d++) {
             maker->move_ns[d * (world->graph.n + 1) + i] =
                 (world->move_us + world->devices[d].far_us) * 1000;
+            maker->keeps[d * (world->graph.n + 1) + i] = world->devices[d].keeps;
+        }
     for (uint32_t d = 0; d < world->n_devices; d++) {
         maker->launch_ns[d] = world->devices[d].launch_us * 1000;
         for (uint32_t i = 0; i < world->graph.n; i++) {
@@ -140,6 +144,7 @@ static void check_plan(const struct world *world, const char *expected, uint32_t
         .costs_ns = maker.costs_ns,
         .launch_ns = maker.launch_ns,
         .move_ns = maker.move_ns,
+        .keeps = maker.keeps,
         .is_merging = true,
     };
     r = nn_rt_partition(&problem, &plan->arena, &partitioning, &unsupported);
@@ -281,6 +286,85 @@ TEST(independent_parts_are_of_one_wave)
 }
 TEST_END
 
+/* 0 -> 1 ------> 4
+ * 0 -> 2 -> 3 -> 4 */
+#define ISLAND                                                                                     \
+    {                                                                                              \
+        4,                                                                                         \
+        {                                                                                          \
+            {0, 0}, {0, 0}, {2, 2},                                                                \
+            {                                                                                      \
+                1, 3                                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+TEST(what_stays_in_its_device_is_not_moved)
+{
+    const struct world world = {ISLAND, {{"11.1", 1, 0, true}, {"..1.", 1, 0, true}}, 2, 2, 0};
+
+    check_plan(&world,
+               "plan: 3 of 3 parts after merging, 11000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-1  computes 2000 ns, starts 1000 ns, moves 0 "
+               "bytes\n"
+               "  part 1  wave 1  b  operation 2  computes 1000 ns, starts 1000 ns, moves 16 "
+               "bytes\n"
+               "  part 2  wave 2  a  operation 3  computes 1000 ns, starts 1000 ns, moves 16 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+/* As a whole it costs 13 us on a, as much as in parts if all three values moved. */
+TEST(an_island_around_which_values_stay_pays)
+{
+    const struct world world = {ISLAND, {{"1191", 1, 0, true}, {"..1.", 1}}, 2, 2, 0};
+
+    check_plan(&world,
+               "plan: 3 of 3 parts after merging, 11000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-1  computes 2000 ns, starts 1000 ns, moves 0 "
+               "bytes\n"
+               "  part 1  wave 1  b  operation 2  computes 1000 ns, starts 1000 ns, moves 16 "
+               "bytes\n"
+               "  part 2  wave 2  a  operation 3  computes 1000 ns, starts 1000 ns, moves 16 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+TEST(an_island_around_which_values_move_does_not_pay)
+{
+    const struct world world = {ISLAND, {{"1191", 1}, {"..1.", 1, 0, true}}, 2, 2, 0};
+
+    check_plan(&world,
+               "plan: 1 of 3 parts after merging, 13000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-3  computes 12000 ns, starts 1000 ns, moves 0 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+/* b and a read what a has made first. */
+TEST(what_another_device_reads_is_moved_to_all)
+{
+    const struct world world = {{4, {{0, 0}, {1, 1}, {1, 2}, {3, 3}}},
+                                {{"1.11", 1, 0, true}, {".1..", 1, 0, true}},
+                                2,
+                                2,
+                                0};
+
+    check_plan(&world,
+               "plan: 3 of 3 parts after merging, 13000 ns expected\n"
+               "  part 0  wave 0  a  operation 0  computes 1000 ns, starts 1000 ns, moves 0 "
+               "bytes\n"
+               "  part 1  wave 1  b  operation 1  computes 1000 ns, starts 1000 ns, moves 16 "
+               "bytes\n"
+               "  part 2  wave 2  a  operations 2-3  computes 2000 ns, starts 1000 ns, moves 32 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
 /* a takes 0 and 2, b takes 1, which 2 needs: one part for both of a would not be convex. */
 TEST(parts_are_convex)
 {
@@ -352,6 +436,8 @@ CHECK_MAIN("plan", one_device_that_takes_all_is_one_part,
            of_equal_devices_the_earlier_one_is_chosen, a_device_keeps_what_only_it_takes,
            an_island_that_does_not_pay_is_merged, an_island_that_pays_stays,
            a_device_that_is_far_away_gets_no_island, no_more_parts_than_the_cap,
-           independent_parts_are_of_one_wave, parts_are_convex,
+           independent_parts_are_of_one_wave, what_stays_in_its_device_is_not_moved,
+           an_island_around_which_values_stay_pays, an_island_around_which_values_move_does_not_pay,
+           what_another_device_reads_is_moved_to_all, parts_are_convex,
            operations_of_a_device_are_drawn_together, an_operation_that_no_device_takes_is_named,
            what_devices_refused_is_told)

@@ -226,7 +226,8 @@ _public_ int nnhal_compilation_get_move(const ANeuralNetworksCompilation *compil
         return nn_api_null(__func__);
     r = nn_rt_compilation_get_move((ANeuralNetworksCompilation *)compilation, move, &why, &full);
     if (!r)
-        r = copy_sized(info, &full, sizeof(full), offsetof(struct nnhal_part_move, reserved), &why);
+        r = copy_sized(info, &full, sizeof(full), offsetof(struct nnhal_part_move, is_resident),
+                       &why);
     return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
 }
 

@@ -27,6 +27,7 @@ struct partition_work {
     uint32_t *next;          /* operations that are ready are a list per device */
     uint32_t *heads, *tails; /* per device */
     uint32_t *last_moved;    /* per operand: the partition that it was last moved to */
+    bool *stays;             /* per operand: it is not moved; NULL: all are */
     uint32_t *assigned;      /* per operation: the device */
     uint32_t *tried;         /* the same for a candidate */
     struct nn_rt_partitioning *best, *candidate;
@@ -123,6 +124,11 @@ static int work_init(struct partition_work *work, const struct nn_rt_partition_p
         !work->n_needed || !work->n_missing || !work->next || !work->heads || !work->tails ||
         !work->assigned || !work->tried)
         return nn_error_origin(-ENOMEM);
+    if (problem->keeps) {
+        work->stays = nn_arena_new_n(arena, bool, problem->graph->n_operands);
+        if (!work->stays)
+            return nn_error_origin(-ENOMEM);
+    }
     r = new_partitioning(work, arena, &work->best);
     if (!r)
         r = new_partitioning(work, arena, &work->candidate);
@@ -187,6 +193,30 @@ static void form_partitions(struct partition_work *work, const uint32_t *assigne
 
 /* -- costs --------------------------------------------------------------------------- */
 
+/* What its device keeps, and no other reads. */
+static void find_staying(struct partition_work *work, const struct nn_rt_partitioning *partitioning)
+{
+    const struct nnhal_subgraph *graph = work->problem->graph;
+
+    for (uint32_t i = 0; i < graph->n_operands; i++) {
+        uint32_t writer = work->writers[i];
+
+        work->stays[i] =
+            writer != NONE &&
+            work->problem->keeps[(size_t)partitioning->devices[partitioning->partitions[writer]] *
+                                     graph->n_operands +
+                                 i];
+    }
+    for (uint32_t i = 0; i < work->n_operations; i++)
+        for (uint32_t j = 0; j < graph->operations[i].n_inputs; j++) {
+            uint32_t operand = graph->operations[i].inputs[j], writer = work->writers[operand];
+
+            if (writer != NONE && partitioning->devices[partitioning->partitions[writer]] !=
+                                      partitioning->devices[partitioning->partitions[i]])
+                work->stays[operand] = false;
+        }
+}
+
 static uint64_t moves_cost(struct partition_work *work,
                            const struct nn_rt_partitioning *partitioning)
 {
@@ -195,13 +225,16 @@ static uint64_t moves_cost(struct partition_work *work,
 
     for (uint32_t i = 0; i < graph->n_operands; i++)
         work->last_moved[i] = NONE;
+    if (work->stays)
+        find_staying(work, partitioning);
     for (uint32_t i = 0; i < work->n_operations; i++)
         for (uint32_t j = 0; j < graph->operations[i].n_inputs; j++) {
             uint32_t operand = graph->operations[i].inputs[j];
             uint32_t writer = work->writers[operand];
 
             if (writer == NONE || partitioning->partitions[writer] == partitioning->partitions[i] ||
-                work->last_moved[operand] == partitioning->partitions[i])
+                work->last_moved[operand] == partitioning->partitions[i] ||
+                (work->stays && work->stays[operand]))
                 continue;
             work->last_moved[operand] = partitioning->partitions[i];
             cost += move_cost(work, partitioning->devices[partitioning->partitions[i]], operand);

@@ -13,7 +13,7 @@
  *     -> one device for all of it, if that costs no more
  *
  * The cost is that of computing, of one launch for each partition, and of moving
- * each value that another partition reads. Pure functions over model data: devices
+ * each value that another partition reads, unless it stays in the memory of their device. Pure functions over model data: devices
  * are numbers, what they support and what they cost is passed in, and the same
  * problem has the same answer everywhere. */
 #ifndef NN_RUNTIME_PARTITION_PARTITION_H
@@ -36,7 +36,9 @@ struct nn_rt_partition_problem {
     const uint64_t *launch_ns; /* per device, of one call */
     const uint64_t *move_ns;   /* [device * n_operands + operand], for each partition of the
                                 * device that reads what another partition makes */
-    bool is_merging;           /* false: each operation stays with its cheapest device */
+    const bool *keeps; /* the same: the device has memory of its own in which the value stays
+                                * if no other device makes or reads it; NULL: none does */
+    bool is_merging;   /* false: each operation stays with its cheapest device */
 };
 
 struct nn_rt_partitioning {

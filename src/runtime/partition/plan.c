@@ -229,6 +229,57 @@ static int find_order(struct nn_rt_plan *plan)
     return 0;
 }
 
+/* Whether shapes of values between parts depend on nothing, and none of them is empty. */
+static bool has_plain_values(const struct nn_rt_plan *plan)
+{
+    bool is_plain = !plan->is_open;
+
+    for (uint32_t i = 0; is_plain && i < plan->n_values; i++)
+        is_plain = !nn_rt_value_is_empty(&plan->known[plan->values[i].operand]);
+    return is_plain;
+}
+
+/* What its device keeps, and no other reads. */
+static void find_residents(struct plan_layout *layout)
+{
+    struct nn_rt_plan *plan = layout->plan;
+    const struct nn_rt_partition_problem *problem = layout->problem;
+
+    if (!problem->keeps || !has_plain_values(plan))
+        return;
+    for (uint32_t i = 0; i < plan->n_values; i++) {
+        struct nn_rt_plan_value *value = &plan->values[i];
+        size_t at = (size_t)plan->parts[value->maker].device * layout->graph->n_operands +
+                    value->operand;
+
+        value->is_resident = problem->keeps[at] && value->output == NONE;
+        value->move_ns = problem->move_ns[at];
+    }
+    for (uint32_t i = 0; i < plan->n_parts; i++)
+        for (uint32_t j = 0; j < plan->parts[i].n_inputs; j++) {
+            const struct nn_rt_plan_source *source = &plan->parts[i].sources[j];
+            struct nn_rt_plan_value *value = source->is_value ? &plan->values[source->index] : NULL;
+
+            if (value && plan->parts[value->maker].device != plan->parts[i].device)
+                value->is_resident = false;
+        }
+    for (uint32_t i = 0, n = 0; i < plan->n_values; i++) {
+        n += plan->values[i].is_resident;
+        plan->values[i].is_resident &= n <= NN_RT_PLAN_MAX_RESIDENTS;
+    }
+}
+
+static void add_move(struct nn_rt_plan *plan, struct nn_rt_plan_part *part, uint32_t operand,
+                     uint64_t move_ns)
+{
+    uint64_t n_bytes = 0;
+
+    nn_rt_value_bytes(&plan->known[operand], plan->model->main.operands[operand].type, &n_bytes);
+    part->move_bytes += n_bytes;
+    part->move_ns += move_ns;
+    plan->expected_ns += move_ns;
+}
+
 static void set_costs(struct plan_layout *layout)
 {
     struct nn_rt_plan *plan = layout->plan;
@@ -243,18 +294,14 @@ static void set_costs(struct plan_layout *layout)
                                           part->operations[j]];
         for (uint32_t j = 0; j < part->n_inputs; j++) {
             uint32_t operand = part->input_operands[j];
-            uint64_t n_bytes = 0;
 
-            if (!part->sources[j].is_value)
+            if (!part->sources[j].is_value || plan->values[part->sources[j].index].is_resident)
                 continue;
-            nn_rt_value_bytes(&plan->known[operand], layout->graph->operands[operand].type,
-                              &n_bytes);
-            part->move_bytes += n_bytes;
-            part->move_ns +=
-                layout->problem
-                    ->move_ns[(size_t)part->device * layout->graph->n_operands + operand];
+            add_move(plan, part, operand,
+                     layout->problem
+                         ->move_ns[(size_t)part->device * layout->graph->n_operands + operand]);
         }
-        plan->expected_ns += part->compute_ns + part->launch_ns + part->move_ns;
+        plan->expected_ns += part->compute_ns + part->launch_ns;
     }
     plan->cost_ns = layout->partitioning->cost_ns;
 }
@@ -284,9 +331,38 @@ int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_pro
     for (uint32_t i = 0; i < plan->n_parts; i++)
         list_operands(&layout, &plan->parts[i]);
     find_waves(plan);
+    find_residents(&layout);
     set_costs(&layout);
     r = find_order(plan);
     return r ? r : nn_rt_record_new(plan->n_parts, plan->n_values, &plan->record);
+}
+
+bool nn_rt_plan_has_residents(const struct nn_rt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_values; i++)
+        if (plan->values[i].is_resident)
+            return true;
+    return false;
+}
+
+static void tell_moves(struct nn_rt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_parts; i++) {
+        plan->told_parts[i].move_ns = plan->parts[i].move_ns;
+        plan->told_parts[i].move_bytes = plan->parts[i].move_bytes;
+    }
+    plan->told.expected_ns = plan->expected_ns;
+}
+
+void nn_rt_plan_share(struct nn_rt_plan *plan, uint32_t value)
+{
+    plan->values[value].is_resident = false;
+    for (uint32_t i = 0; i < plan->n_parts; i++)
+        for (uint32_t j = 0; j < plan->parts[i].n_inputs; j++)
+            if (plan->parts[i].sources[j].is_value && plan->parts[i].sources[j].index == value)
+                add_move(plan, &plan->parts[i], plan->values[value].operand,
+                         plan->values[value].move_ns);
+    tell_moves(plan);
 }
 
 struct nn_rt_plan *nn_rt_plan_free(struct nn_rt_plan *plan)
@@ -398,6 +474,7 @@ int nn_rt_plan_tell(struct nn_rt_plan *plan, const uint32_t *original)
         r = tell_part(plan, &plan->parts[i], original, &parts[i]);
     for (uint32_t i = 0; !r && i < plan->n_devices; i++)
         r = tell_device(plan, &plan->devices[i], original, &devices[i]);
+    plan->told_parts = parts;
     plan->told = (struct nnhal_plan){
         .n_parts = plan->n_parts,
         .n_devices = plan->n_devices,
@@ -424,7 +501,9 @@ bool nn_rt_plan_tell_move(const struct nn_rt_plan *plan, uint32_t index,
             value = &plan->values[source->index];
             ret_move->from = value->maker;
             ret_move->to = i;
-            nn_rt_value_bytes(&plan->known[value->operand], value->type, &ret_move->n_bytes);
+            ret_move->is_resident = value->is_resident;
+            if (!value->is_resident)
+                nn_rt_value_bytes(&plan->known[value->operand], value->type, &ret_move->n_bytes);
         }
     return index < ret_move->n_moves;
 }

@@ -11,6 +11,11 @@
  *     input 0 --> part 0 (npu) --value 0--> part 1 (cpu) --> output 0
  *                      +-------value 1------> part 2 (npu) --> output 1
  *
+ * A value is resident where parts of one device make and read it, that device has memory of its own, and
+ * the model tells its shape: value 1 stays in a buffer there (residents.h), and its moves cost nothing. A
+ * plan with values that depend on the arguments, or are empty, has none: what is left of a part
+ * (remnant.h) is in no role of a buffer.
+ *
  * A plan of one part is a whole model on one device, and has no values. What each
  * device said of each operation is part of the plan.
  * A plan does not change once it is made. Threads: any. */
@@ -28,6 +33,10 @@
 #include <stdio.h>
 
 #define NN_RT_PLAN_NONE UINT32_MAX
+
+/* How many values of a plan are residents at most: a device's driver and its host bound the buffers of a
+ * client, who has use for some itself. */
+#define NN_RT_PLAN_MAX_RESIDENTS 16
 
 /* Where a part's input comes from. */
 struct nn_rt_plan_source {
@@ -68,6 +77,8 @@ struct nn_rt_plan_value {
     uint32_t first_wave; /* of its maker */
     uint32_t last_wave;  /* of the last that reads it */
     uint32_t output;     /* of the model, NN_RT_PLAN_NONE: it is none */
+    bool is_resident;    /* in the device of its parts */
+    uint64_t move_ns;    /* of a resident: what it would take each part that reads it elsewhere */
 };
 
 /* A device that was considered. */
@@ -107,6 +118,7 @@ struct nn_rt_plan {
     /* Of parts' compilations, by who makes them. */
     ANeuralNetworksCompilation *(*unref_part)(ANeuralNetworksCompilation *compilation);
     struct nnhal_plan told; /* as an application sees it, but for size */
+    struct nnhal_plan_part *told_parts;
     uint32_t
         *positions; /* of operations as the application added them, in the order of execution */
 };
@@ -116,6 +128,12 @@ struct nn_rt_plan {
  * Returns: 0, -ENOMEM. */
 int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_problem *problem,
                        const struct nn_rt_partitioning *partitioning);
+
+/* nn_rt_plan_has_residents() - whether any of its values is one. */
+bool nn_rt_plan_has_residents(const struct nn_rt_plan *plan);
+
+/* nn_rt_plan_share() - a resident value lies in shared memory after all; of a plan that no execution has yet. */
+void nn_rt_plan_share(struct nn_rt_plan *plan, uint32_t value);
 
 /* nn_rt_plan_device_why() - the sentence on what the device said of an operation; "": there is none. */
 const char *nn_rt_plan_device_why(const struct nn_rt_plan_device *device, uint32_t operation);

@@ -26,6 +26,7 @@
  *     async=1         fenced executions queue at the device; read once
  *     die=1           execute() ends the process
  *     die-at=N        so does the N-th execute() in a process, alone
+ *     buffers=N       it has memory of its own, N buffers of it at a time; whether any, read once
  *     fault=WHAT      breaks a rule of the interface on purpose: see faults.c; read once
  *     meet=N          execute() waits until N are in it, and fails after 20 s alone; in one process,
  *                     which has the count in NN_TEST_MEETING, the address of a uint32_t
@@ -33,6 +34,7 @@
  * Several modules with numbers of their own are made of this file. */
 #include "base/cleanup.h"
 #include "drivers/cpu/cpu.h"
+#include "drivers/partial/buffers.h"
 #include "drivers/partial/faults.h"
 #include "drivers/sample/queue.h"
 #include "model/ops.h"
@@ -287,7 +289,7 @@ static uint32_t partial_execute(void *prepared, struct nnhal_execution *executio
         return partial_fail("told not to execute");
     if (n_wanted && !meet(n_wanted))
         return partial_fail("no other device came");
-    return cpu->execute(prepared, execution);
+    return buffers_execute(prepared, execution, cpu->execute);
 }
 
 /* -- the device ----------------------------------------------------------------------------- */
@@ -321,6 +323,11 @@ static uint32_t partial_execute_fenced(void *prepared, struct nnhal_fenced *fenc
 static void partial_cancel_fenced(void *prepared, uint64_t id)
 {
     queue_wake(&queue); /* it looks at all of them */
+}
+
+static bool may_have_buffer(uint32_t n_held)
+{
+    return n_held < (uint32_t)find_number("buffers", 0);
 }
 
 /* -- what it declares ---------------------------------------------------------------------- */
@@ -375,6 +382,8 @@ _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
         partial.execute_fenced = partial_execute_fenced;
         partial.cancel_fenced = partial_cancel_fenced;
     }
+    if (find_number("buffers", 0) > 0)
+        buffers_add(&partial, may_have_buffer);
     n_fault = find_value("fault", &fault);
     if (n_fault)
         return faults_plant(&partial, fault, n_fault);

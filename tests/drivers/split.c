@@ -151,6 +151,17 @@ uint32_t split_count_parts(const ANeuralNetworksCompilation *compilation)
     return plan.n_parts;
 }
 
+uint32_t split_count_residents(const ANeuralNetworksCompilation *compilation)
+{
+    struct nnhal_part_move move = {.size = sizeof(move)};
+    uint32_t n = 0;
+
+    for (uint32_t i = 0;
+         nnhal_compilation_get_move(compilation, i, &move) == ANEURALNETWORKS_NO_ERROR; i++)
+        n += move.is_resident;
+    return n;
+}
+
 ANeuralNetworksOperandType split_input_type(const struct builder *b, uint32_t i)
 {
     const struct nnhal_operand *operand = &b->graphs[0].operands[b->graphs[0].inputs[i]];

@@ -53,6 +53,9 @@ ANeuralNetworksCompilation *split_compile_on(ANeuralNetworksModel *model, uint32
 /* split_count_parts() - of its plan. */
 uint32_t split_count_parts(const ANeuralNetworksCompilation *compilation);
 
+/* split_count_residents() - values that parts of its plan read where they stay, in memory of their device. */
+uint32_t split_count_residents(const ANeuralNetworksCompilation *compilation);
+
 /* split_trace_plans() - from now on plans go to a file in place of stderr. Once in a process.
  * split_take_plans() - what NNHAL_TRACE=plan has printed, without times, rules and figures: "plan: 1 of 1
  * parts", "part 0  wave 0  partial-1 and others  operation 0", "partial-0 does not support 0 (IF)", a line

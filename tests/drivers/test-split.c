@@ -17,7 +17,8 @@ enum {
     N_LOOPS = 3,            /* at most */
 };
 
-#define ASYNCHRONOUS_RULES "3:async=1;4:async=1;"
+/* Some are asynchronous, some have memory of their own. */
+#define DEVICE_RULES "1:buffers=100;2:buffers=100;3:async=1;4:async=1,buffers=100;"
 
 struct results {
     uint8_t bytes[2][MAX_BYTES];
@@ -403,33 +404,32 @@ static uint32_t choose_devices(uint32_t seed, uint32_t numbers[N_DEVICES])
                                    more[builder_random(&random) % 4],
                                    is_control_shared(seed) ? ",not=IF+WHILE" : "");
     }
-    split_rules(ASYNCHRONOUS_RULES "%s", rules);
+    split_rules(DEVICE_RULES "%s", rules);
     return n;
-}
-
-/* What a device takes is asked once for a model: each compilation has models of its own.
- * Returns: parts of the split. */
-static uint32_t compute(const struct builder *b, uint32_t n_devices, const uint32_t *numbers,
-                        enum way way, uint32_t seed, struct results *ret)
-{
-    ANeuralNetworksCompilation *compilation;
-    struct split_models models;
-    uint32_t n_parts;
-
-    split_models_init(&models, b, is_open(seed));
-    compilation = split_compile_on(models.graphs[0], n_devices, numbers);
-    n_parts = split_count_parts(compilation);
-    run(b, compilation, way, seed, ret);
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
-    return n_parts;
 }
 
 /* What the deal came to. */
 struct tally {
     uint32_t n_split;                /* graphs in several parts */
     uint32_t n_asynchronous_triples; /* behind fences */
+    uint32_t n_residents;            /* values that stay in a device */
 };
+
+/* What a device takes is asked once for a model: each compilation has models of its own. */
+static void compute(const struct builder *b, uint32_t n_devices, const uint32_t *numbers,
+                    enum way way, uint32_t seed, struct results *ret, struct tally *tally)
+{
+    ANeuralNetworksCompilation *compilation;
+    struct split_models models;
+
+    split_models_init(&models, b, is_open(seed));
+    compilation = split_compile_on(models.graphs[0], n_devices, numbers);
+    tally->n_split += split_count_parts(compilation) > 1;
+    tally->n_residents += split_count_residents(compilation);
+    run(b, compilation, way, seed, ret);
+    ANeuralNetworksCompilation_free(compilation);
+    split_models_done(&models);
+}
 
 static bool is_asynchronous_triple(uint32_t n_devices, const uint32_t *numbers)
 {
@@ -457,14 +457,14 @@ static void compare(uint32_t seed, struct tally *tally)
     builder_init(&b, 1);
     random_model_make(&b, &choices, SIDE);
     add_tail(&b, choose_tail(seed));
-    split_rules(ASYNCHRONOUS_RULES);
-    compute(&b, 1, &plain, WAY_COMPUTE, seed, &expected);
+    split_rules(DEVICE_RULES);
+    compute(&b, 1, &plain, WAY_COMPUTE, seed, &expected, tally);
     if (way == WAY_FENCED) {
-        compute(&b, 1, &asynchronous, way, seed, &got);
+        compute(&b, 1, &asynchronous, way, seed, &got, tally);
         check_bits(&expected, &got, seed);
     }
     n_devices = choose_devices(seed, numbers);
-    tally->n_split += compute(&b, n_devices, numbers, way, seed, &got) > 1;
+    compute(&b, n_devices, numbers, way, seed, &got, tally);
     tally->n_asynchronous_triples += way == WAY_FENCED &&
                                      is_asynchronous_triple(n_devices, numbers);
     check_bits(&expected, &got, seed);
@@ -481,6 +481,7 @@ TEST(random_graphs_split_at_random_have_the_same_bits)
         compare(seed, &tally);
     ck_assert_uint_gt(tally.n_split, rounds * 3 / 4);
     ck_assert_uint_gt(tally.n_asynchronous_triples, 0);
+    ck_assert_uint_gt(tally.n_residents, 0);
     ck_assert_uint_gt(count_threads_of(getpid(), "fence-queue").n_threads, 0);
 }
 TEST_END

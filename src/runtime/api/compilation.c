@@ -2,6 +2,7 @@
 #include "runtime/api/api.h"
 #include "runtime/compilation/settings.h"
 #include "runtime/compilation/telling.h"
+#include "runtime/partition/residents.h"
 
 #include <android/NeuralNetworksExtensions.h>
 
@@ -103,11 +104,14 @@ _public_ int ANeuralNetworksCompilation_addExtensionAttribute(
 _public_ int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation *compilation)
 {
     struct nn_why why = {0};
+    int r;
 
     if (!compilation)
         return nn_api_null(__func__);
-    return nn_api_end(__func__, &compilation->object,
-                      nn_rt_compilation_finish_telling(compilation, &why), &why);
+    r = nn_rt_compilation_finish_telling(compilation, &why);
+    if (!r)
+        nn_rt_residents_make(compilation);
+    return nn_api_end(__func__, &compilation->object, r, &why);
 }
 
 /* The four preferences answer the same for every device and argument so far. */

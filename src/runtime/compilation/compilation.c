@@ -108,6 +108,8 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
     nn_rt_argument_pools_done(&compilation->argument_pools);
     nn_rt_prepared_unref(compilation->prepared);
     nn_rt_prepared_unref(compilation->fallback);
+    if (compilation->residents)
+        compilation->free_residents(compilation->residents);
     nn_rt_plan_free(compilation->plan);
     for (size_t i = 0; i < NN_N_ELEMENTS(compilation->branches); i++)
         nn_rt_compilation_unref(compilation->branches[i]);

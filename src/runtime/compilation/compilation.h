@@ -70,6 +70,9 @@ struct ANeuralNetworksCompilation {
     ANeuralNetworksDevice *device; /* the chosen one, of parts that with the most work; FINISHED */
     struct nn_rt_prepared *fallback; /* where failures are computed again; NULL: none yet */
     struct nn_rt_argument_pools argument_pools; /* of executions */
+    /* The same: buffers in devices; NULL: no value between parts stays there. */
+    struct nn_rt_residents *residents;
+    struct nn_rt_residents *(*free_residents)(struct nn_rt_residents *residents);
 };
 
 /* nn_rt_compilation_new() - devices NULL: all. Returns: 0, BAD_STATE, -ENOMEM. */

@@ -32,6 +32,9 @@ int nn_rt_exchange_init(struct nn_rt_exchange *exchange, ANeuralNetworksExecutio
 void nn_rt_exchange_clear(struct nn_rt_exchange *exchange)
 {
     nn_rt_places_clear(&exchange->places);
+    if (exchange->residents)
+        exchange->residents = nn_rt_residents_give(exchange->whole->compilation->residents,
+                                                   exchange->residents);
 }
 
 /* -- places ------------------------------------------------------------------------ */
@@ -54,9 +57,26 @@ static uint64_t planned_bytes(const struct nn_rt_exchange *exchange, uint32_t i)
     uint64_t n_bytes = 0;
 
     if (nn_rt_exchange_find_output(exchange, value->output) ||
+        nn_rt_exchange_is_resident(exchange, i) ||
         !nn_rt_value_bytes(&exchange->knowledge.values[value->operand], value->type, &n_bytes))
         return 0;
     return n_bytes;
+}
+
+void nn_rt_exchange_settle(struct nn_rt_exchange *exchange)
+{
+    if (!exchange->places.is_planned && !exchange->residents)
+        exchange->residents = nn_rt_residents_take(exchange->whole->compilation->residents);
+}
+
+bool nn_rt_exchange_is_resident(const struct nn_rt_exchange *exchange, uint32_t value)
+{
+    return exchange->residents && value != NN_RT_PLAN_NONE && exchange->residents->memories[value];
+}
+
+bool nn_rt_exchange_has_lost(const struct nn_rt_exchange *exchange)
+{
+    return exchange->residents && nn_rt_resident_set_is_lost(exchange->residents);
 }
 
 int nn_rt_exchange_begin(struct nn_rt_exchange *exchange)
@@ -75,8 +95,23 @@ bool nn_rt_exchange_fits(const struct nn_rt_exchange *exchange)
 
 int nn_rt_exchange_place(struct nn_rt_exchange *exchange)
 {
+    int r;
+
     nn_rt_places_clear(&exchange->places);
-    return nn_rt_places_plan(&exchange->places, exchange->sizes);
+    r = nn_rt_places_plan(&exchange->places, exchange->sizes);
+    for (uint32_t i = 0; !r && i < exchange->plan->n_values; i++)
+        if (nn_rt_exchange_is_resident(exchange, i))
+            nn_rt_places_put(&exchange->places, i, exchange->residents->memories[i]);
+    return r;
+}
+
+int nn_rt_exchange_evacuate(struct nn_rt_exchange *exchange)
+{
+    int r;
+
+    nn_rt_exchange_clear(exchange);
+    r = nn_rt_exchange_begin(exchange);
+    return r ? r : nn_rt_exchange_place(exchange);
 }
 
 int nn_rt_exchange_move(struct nn_rt_exchange *exchange)

@@ -8,14 +8,19 @@
  *
  *     begin --> fits? --no--> place --> set_arguments, learn_shapes, widen: part by part
  *
- * No argument may refer to a place that goes: parts let go of theirs before nn_rt_exchange_place() and
- * nn_rt_exchange_clear(). One thread at a time. */
+ * Values that are residents of a device (residents.h) lie there, where the caller wants that: a set of
+ * buffers is the exchange's from nn_rt_exchange_settle() until nn_rt_exchange_clear(). When a process ends, what
+ * it held is lost. Then the caller has all values made again, in shared memory (nn_rt_exchange_evacuate()).
+ *
+ * No argument may refer to a place that goes: parts let go of theirs before nn_rt_exchange_place(),
+ * nn_rt_exchange_evacuate() and nn_rt_exchange_clear(). One thread at a time. */
 #ifndef NN_RUNTIME_PARTITION_EXCHANGE_H
 #define NN_RUNTIME_PARTITION_EXCHANGE_H
 
 #include "runtime/execution/execution.h"
 #include "runtime/partition/knowledge.h"
 #include "runtime/partition/places.h"
+#include "runtime/partition/residents.h"
 
 struct nn_rt_exchange {
     ANeuralNetworksExecution *whole;
@@ -25,6 +30,7 @@ struct nn_rt_exchange {
     struct nn_rt_places places;
     uint64_t *sizes;  /* per value, that are known before anything is computed */
     uint8_t **copies; /* of small values between parts, made when needed */
+    struct nn_rt_resident_set *residents; /* NULL: all values lie in shared memory */
 };
 
 /* nn_rt_exchange_init() - of an execution whose compilation is split, which is borrowed; arrays are taken
@@ -35,6 +41,10 @@ int nn_rt_exchange_init(struct nn_rt_exchange *exchange, ANeuralNetworksExecutio
 /* nn_rt_exchange_clear() - gives the memory of values back. Accepts a zeroed one. */
 void nn_rt_exchange_clear(struct nn_rt_exchange *exchange);
 
+/* nn_rt_exchange_settle() - unless values have places already, takes buffers for residents of devices, if
+ * there are any. May block for devices. */
+void nn_rt_exchange_settle(struct nn_rt_exchange *exchange);
+
 /* nn_rt_exchange_begin() - what the arguments tell of sizes. Returns: 0, -ENOMEM. */
 int nn_rt_exchange_begin(struct nn_rt_exchange *exchange);
 
@@ -43,6 +53,16 @@ bool nn_rt_exchange_fits(const struct nn_rt_exchange *exchange);
 
 /* nn_rt_exchange_place() - gives values of these sizes new ones. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_exchange_place(struct nn_rt_exchange *exchange);
+
+/* nn_rt_exchange_is_resident() - whether a value, or none, lies in its device. */
+bool nn_rt_exchange_is_resident(const struct nn_rt_exchange *exchange, uint32_t value);
+
+/* nn_rt_exchange_has_lost() - whether a resident went with its device's process. */
+bool nn_rt_exchange_has_lost(const struct nn_rt_exchange *exchange);
+
+/* nn_rt_exchange_evacuate() - new places in shared memory for all values, without their contents.
+ * Returns: 0, -ENOMEM, -errno. */
+int nn_rt_exchange_evacuate(struct nn_rt_exchange *exchange);
 
 /* nn_rt_exchange_move() - moves values out of the reach of processes that were given up, with their
  * bytes (nn_rt_places_move()). Returns: 0, -ENOMEM, -errno. */

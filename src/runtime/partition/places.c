@@ -119,6 +119,11 @@ int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes)
     return 0;
 }
 
+void nn_rt_places_put(struct nn_rt_places *places, uint32_t value, ANeuralNetworksMemory *memory)
+{
+    places->places[value] = (struct nn_rt_place){.memory = memory, .capacity = memory->size};
+}
+
 uint64_t nn_rt_place_room(uint64_t n_bytes)
 {
     if (n_bytes >= (NN_RT_PLACE_MAX_ROOM_BYTES - ROOM_BYTES) / ROOM_FACTOR)

@@ -61,6 +61,9 @@ void nn_rt_places_expose(struct nn_rt_places *places);
 /* nn_rt_places_plan() - from none: the arena for these sizes. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes);
 
+/* nn_rt_places_put() - a value lies in a memory of the caller's, all of it, until the places are cleared. */
+void nn_rt_places_put(struct nn_rt_places *places, uint32_t value, ANeuralNetworksMemory *memory);
+
 /* nn_rt_place_room() - for a value of unknown size, made of n_bytes: several times as much. Pages that
  * are not written cost nothing. */
 uint64_t nn_rt_place_room(uint64_t n_bytes);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/ops.h"
+#include "model/types.h"
 #include "runtime/device-performance.h"
 #include "runtime/partition/device-list.h"
 #include "runtime/partition/model-values.h"
@@ -376,6 +377,36 @@ static uint64_t *extend(const uint64_t *per_device, size_t n, size_t n_more, str
     return extended;
 }
 
+static bool can_stay(const struct nn_rt_planner *planner, uint32_t operand)
+{
+    const struct nn_rt_value *known = &planner->weights.known[operand];
+
+    return known->state == NN_RT_VALUE_EXACT && !nn_rt_value_is_empty(known) &&
+           nn_type_bytes(planner->finished->model.main.operands[operand].type) > 0;
+}
+
+/* Which values which devices have memory for, as the partitioner sees them: control flow of the runtime's
+ * has none. NULL: no device has any. Returns: 0, -ENOMEM. */
+static int list_keeps(const struct nn_rt_planner *planner, uint32_t n_controls,
+                      struct nn_arena *arena, const bool **ret_keeps)
+{
+    uint32_t n = planner->finished->model.main.n_operands, d = 0;
+    bool *keeps;
+
+    while (d < planner->n_devices && !planner->devices[d].device->has_buffers)
+        d++;
+    if (d == planner->n_devices)
+        return 0;
+    keeps = nn_arena_new_n(arena, bool, ((size_t)planner->n_devices + n_controls) * n);
+    if (!keeps)
+        return nn_error_origin(-ENOMEM);
+    for (; d < planner->n_devices; d++)
+        for (uint32_t i = 0; planner->devices[d].device->has_buffers && i < n; i++)
+            keeps[(size_t)d * n + i] = can_stay(planner, i);
+    *ret_keeps = keeps;
+    return 0;
+}
+
 /* Whose sentence goes with the failure: the first that has one. NULL: none has. */
 static const struct nn_rt_plan_device *find_explainer(const struct nn_rt_planner *planner,
                                                       uint32_t operation)
@@ -487,6 +518,9 @@ static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct 
 
     if (!problem.costs_ns || !problem.launch_ns || !problem.move_ns)
         return nn_error_origin(-ENOMEM);
+    r = list_keeps(planner, n_controls, scratch, &problem.keeps);
+    if (r)
+        return r;
     r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
     if (!r && partitioning.n_partitions > problem.max_partitions && !is_covered(planner)) {
         reach.is_crowded = true;

@@ -52,6 +52,13 @@ void nn_rt_step_rest(struct nn_rt_step *step)
     nn_rt_place_arguments_drop(step->remnant.execution);
 }
 
+void nn_rt_step_renew(struct nn_rt_step *step)
+{
+    step->is_made = false;
+    if (step->whole)
+        step->whole->is_reusable = true;
+}
+
 /* -- beginning --------------------------------------------------------------------- */
 
 /* Whether nothing is to be made: shapes are all that the outputs have. */
@@ -217,10 +224,11 @@ bool nn_rt_step_is_haunted(const struct nn_rt_step *step, const struct nn_rt_exc
     if (!step->execution || !step->execution->is_haunted)
         return false;
     for (uint32_t i = 0; i < step->part->n_outputs; i++) {
-        bool is_output = nn_rt_exchange_find_output(exchange, step->part->targets[i].output);
+        const struct nn_rt_plan_target *target = &step->part->targets[i];
+        bool is_output = nn_rt_exchange_find_output(exchange, target->output);
 
         exchange->whole->is_haunted |= is_output;
-        has_values |= !is_output;
+        has_values |= !is_output && !nn_rt_exchange_is_resident(exchange, target->value);
     }
     return has_values;
 }

@@ -50,6 +50,9 @@ void nn_rt_step_done(struct nn_rt_step *step);
 /* nn_rt_step_rest() - so that places can move: it refers to none, and what is below it has none. */
 void nn_rt_step_rest(struct nn_rt_step *step);
 
+/* nn_rt_step_renew() - it can be computed once more, until the whole execution rests. */
+void nn_rt_step_renew(struct nn_rt_step *step);
+
 /* nn_rt_step_begin() - all that comes before the run, or leaves execution NULL. calls is borrowed until
  * the end. Returns: 0; OP_FAILED with needs_whole_model; what a device answers; -ENOMEM. */
 int nn_rt_step_begin(struct nn_rt_step *step, struct nn_rt_exchange *exchange,
@@ -60,8 +63,8 @@ int nn_rt_step_begin(struct nn_rt_step *step, struct nn_rt_exchange *exchange,
 int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange);
 
 /* nn_rt_step_is_haunted() - whether a process that was given up in the run may still write to values that
- * other parts read, and that can move. If it may write to outputs of the whole, which cannot, that is
- * haunted from now on. */
+ * other parts read, and that can move: not to what lay in its device. If it may write to outputs of the
+ * whole, which cannot, that is haunted from now on. */
 bool nn_rt_step_is_haunted(const struct nn_rt_step *step, const struct nn_rt_exchange *exchange);
 
 /* nn_rt_step_repeat() - begins, runs and finishes once more, when arguments have moved. Returns: as

@@ -2,6 +2,7 @@
 #include "runtime/partition/steps.h"
 
 #include "base/error.h"
+#include "base/log.h"
 
 #include <string.h>
 
@@ -13,7 +14,8 @@ struct nn_rt_steps {
     uint32_t n_errands;
     struct nn_rt_errand **errands; /* of those that are computed together */
     bool needs_whole;
-    bool lacks_room; /* the last computation ended for that: what was made is there */
+    bool lacks_room;   /* the last computation ended for that: what was made is there */
+    bool is_evacuated; /* the last computation lost what lay in a device */
 };
 
 /* -- making and ending ------------------------------------------------------------- */
@@ -56,7 +58,7 @@ static void steps_let_go(struct nn_rt_steps *steps)
 
 static void steps_rest(struct nn_rt_steps *steps)
 {
-    steps->lacks_room = false;
+    steps->lacks_room = steps->is_evacuated = false;
     steps_let_go(steps);
     nn_rt_exchange_clear(&steps->exchange);
 }
@@ -92,8 +94,10 @@ static int steps_place(struct nn_rt_steps *steps)
 
     for (uint32_t i = 0; i < steps->plan->n_parts; i++)
         steps->steps[i].is_made = false;
+    if (steps->is_evacuated)
+        steps_rest(steps);
+    nn_rt_exchange_settle(&steps->exchange);
     r = nn_rt_exchange_begin(&steps->exchange);
-
     if (r || nn_rt_exchange_fits(&steps->exchange))
         return r;
     steps_let_go(steps);
@@ -207,6 +211,40 @@ static int compute_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, ui
     return r;
 }
 
+/* In the plan's order. */
+static int compute_batches(struct nn_rt_steps *steps, const struct nn_rt_steps_calls *calls,
+                           struct nn_why *why)
+{
+    int r = 0;
+
+    steps->needs_whole = false;
+    for (uint32_t i = 0, first = 0; !r && i < steps->plan->n_batches; i++) {
+        r = compute_batch(steps, &steps->steps[first], steps->plan->batches[i], calls, why);
+        first += steps->plan->batches[i];
+    }
+    return r;
+}
+
+/* All of it once more, with every value in shared memory: the next process may end, too. */
+static int compute_evacuated(struct nn_rt_steps *steps, ANeuralNetworksExecution *execution,
+                             const struct nn_rt_steps_calls *calls, struct nn_why *why)
+{
+    int r;
+
+    nn_log("execution", NN_LOG_INFO, "%s; all parts are computed again, in shared memory",
+           why->text);
+    execution->device = execution->compilation->device;
+    for (uint32_t i = 0; i < steps->plan->n_parts; i++)
+        nn_rt_step_renew(&steps->steps[i]);
+    steps_let_go(steps);
+    r = nn_rt_exchange_evacuate(&steps->exchange);
+    if (r)
+        return r;
+    steps->is_evacuated = true;
+    reset_shapes(execution);
+    return compute_batches(steps, calls, why);
+}
+
 int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_steps_calls *calls,
                         struct nn_why *why)
 {
@@ -218,15 +256,14 @@ int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_
     if (r)
         return r;
     steps = execution->steps;
-    steps->needs_whole = false;
     if (!execution->is_continued || !steps->lacks_room) {
         reset_shapes(execution);
         r = steps_place(steps);
     }
-    for (uint32_t i = 0, first = 0; !r && i < steps->plan->n_batches; i++) {
-        r = compute_batch(steps, &steps->steps[first], steps->plan->batches[i], calls, why);
-        first += steps->plan->batches[i];
-    }
+    if (!r)
+        r = compute_batches(steps, calls, why);
+    if (nn_result_blames_device(r) && nn_rt_exchange_has_lost(&steps->exchange))
+        r = compute_evacuated(steps, execution, calls, why);
     steps->lacks_room = r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE;
     return r;
 }

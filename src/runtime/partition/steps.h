@@ -7,6 +7,9 @@
  *
  * An execution that is continued (execution->is_continued) begins with the part that lacked room.
  *
+ * Where a process ends that holds what a part has made for others (residents.h), all parts are computed once
+ * more, with what they give each other in shared memory.
+ *
  * The parts are computed in the plan's order, batch by batch: those of a batch side by side (wave.h).
  * All else is done by the thread that owns the computation, one at a time. */
 #ifndef NN_RUNTIME_PARTITION_STEPS_H

@@ -112,6 +112,58 @@ TEST(a_value_that_another_device_reads_is_shared)
 }
 TEST_END
 
+/* EXP(x) and, of FLOOR(x), the elements that a second input says, one after the other. */
+static ANeuralNetworksModel *make_slicing_model(void)
+{
+    enum { X, SIZES, BEGINS, AXIS, EXP, FLOOR, SLICE, OUT, N_OPERANDS };
+    static const uint32_t one = 1, n = RESIDENTS_N, open = 0, inputs[] = {X, SIZES}, out = OUT;
+    static const uint32_t exp = EXP, floor = FLOOR, slice = SLICE,
+                          of_slice[] = {FLOOR, BEGINS, SIZES}, of_out[] = {EXP, SLICE, AXIS};
+    static const int32_t zero = 0;
+    const ANeuralNetworksOperandType types[N_OPERANDS] = {
+        [X] = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n, 0, 0},
+        [SIZES] = {ANEURALNETWORKS_TENSOR_INT32, 1, &one, 0, 0},
+        [BEGINS] = {ANEURALNETWORKS_TENSOR_INT32, 1, &one, 0, 0},
+        [AXIS] = {ANEURALNETWORKS_INT32, 0, NULL, 0, 0},
+        [EXP] = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n, 0, 0},
+        [FLOOR] = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n, 0, 0},
+        [SLICE] = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &open, 0, 0},
+        [OUT] = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &open, 0, 0},
+    };
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    for (uint32_t i = 0; i < N_OPERANDS; i++)
+        OK(ANeuralNetworksModel_addOperand(model, &types[i]));
+    OK(ANeuralNetworksModel_setOperandValue(model, BEGINS, &zero, sizeof(zero)));
+    OK(ANeuralNetworksModel_setOperandValue(model, AXIS, &zero, sizeof(zero)));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_EXP, 1, inputs, 1, &exp));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_FLOOR, 1, inputs, 1, &floor));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_SLICE, 3, of_slice, 1, &slice));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_CONCATENATION, 3, of_out, 1, &out));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, &out));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}
+
+/* Without the empty slice the last part is another one, in no role of a buffer. */
+TEST(what_is_left_of_a_part_reads_shared_memory)
+{
+    struct residents residents = {.model = make_slicing_model()};
+    const int32_t size = 0;
+
+    have_buffers(MANY);
+    split_rules("0:not=SLICE,buffers=100;1:only=SLICE");
+    residents.compilation = split_compile(residents.model, 2);
+    ck_assert_uint_eq(split_count_parts(residents.compilation), 3);
+    residents_execute(&residents, false);
+    OK(ANeuralNetworksExecution_setInput(residents.execution, 1, NULL, &size, sizeof(size)));
+    OK(ANeuralNetworksExecution_compute(residents.execution));
+    residents_check_exp(residents.sum, 1);
+    residents_done(&residents);
+}
+TEST_END
+
 /* -- executions --------------------------------------------------------------------------- */
 
 TEST(an_execution_that_repeats_keeps_its_buffer)
@@ -184,6 +236,6 @@ TEST_END
 CHECK_MAIN("residents", a_value_between_parts_of_one_device_stays_there,
            a_device_without_memory_of_its_own_has_none, a_device_that_makes_no_buffer_has_none,
            a_value_of_open_shape_is_shared, an_output_of_the_model_is_shared,
-           a_value_that_another_device_reads_is_shared, an_execution_that_repeats_keeps_its_buffer,
-           an_execution_without_a_buffer_does_without,
+           a_value_that_another_device_reads_is_shared, what_is_left_of_a_part_reads_shared_memory,
+           an_execution_that_repeats_keeps_its_buffer, an_execution_without_a_buffer_does_without,
            a_part_that_fails_is_computed_elsewhere_with_what_lies_in_the_device)

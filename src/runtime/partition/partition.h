@@ -13,41 +13,13 @@
  *     -> one device for all of it, if that costs no more
  *
  * The cost is that of computing, of one launch for each partition, and of moving
- * each value that another partition reads, unless it stays in the memory of their device. Pure functions over model data: devices
+ * each value that another partition reads. Pure functions over model data: devices
  * are numbers, what they support and what they cost is passed in, and the same
  * problem has the same answer everywhere. */
 #ifndef NN_RUNTIME_PARTITION_PARTITION_H
 #define NN_RUNTIME_PARTITION_PARTITION_H
 
-#include "base/arena.h"
-
-#include <nnhal/types.h>
-
-#include <stdbool.h>
-
-/* What an operation costs on a device that does not support it. */
-#define NN_RT_COST_NONE UINT64_MAX
-
-struct nn_rt_partition_problem {
-    const struct nnhal_subgraph *graph; /* valid: operations in order */
-    uint32_t n_devices;
-    uint32_t max_partitions;   /* beyond it they are merged, where a device takes them; 0: no cap */
-    const uint64_t *costs_ns;  /* [device * n_operations + operation], or NN_RT_COST_NONE */
-    const uint64_t *launch_ns; /* per device, of one call */
-    const uint64_t *move_ns;   /* [device * n_operands + operand], for each partition of the
-                                * device that reads what another partition makes */
-    const bool *keeps; /* the same: the device has memory of its own in which the value stays
-                                * if no other device makes or reads it; NULL: none does */
-    bool is_merging;   /* false: each operation stays with its cheapest device */
-};
-
-struct nn_rt_partitioning {
-    uint32_t n_partitions;
-    uint32_t *devices;    /* per partition */
-    uint32_t *partitions; /* per operation */
-    uint64_t cost_ns;
-    uint32_t n_before; /* partitions before any were merged */
-};
+#include "runtime/partition/forming.h"
 
 enum {
     NN_RT_PARTITION_E_UNSUPPORTED = 1, /* an operation that no device supports */

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/ops.h"
-#include "model/types.h"
 #include "runtime/device-performance.h"
 #include "runtime/partition/device-list.h"
 #include "runtime/partition/model-values.h"
@@ -140,22 +139,6 @@ static bool may_take(const struct nn_rt_planner *planner, uint32_t d, uint32_t o
     return verdict == NNHAL_VERDICT_TAKEN || verdict == NNHAL_VERDICT_UNASKED;
 }
 
-static bool is_taken_by_others(const struct nn_rt_planner *planner, uint32_t operation)
-{
-    for (uint32_t d = 0; d < planner->n_devices; d++)
-        if (!planner->devices[d].is_last_resort &&
-            planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN)
-            return true;
-    return false;
-}
-
-/* Whether the other devices do without it for an operation, or share it. */
-static bool is_left_to_others(const struct nn_rt_planner *planner, uint32_t operation)
-{
-    return is_taken_by_others(planner, operation) ||
-           nn_rt_shared_controls_find(&planner->controls, operation);
-}
-
 /* Whether the other devices do without it: together, or one of them if the model is not split. */
 static bool is_covered(const struct nn_rt_planner *planner)
 {
@@ -163,7 +146,7 @@ static bool is_covered(const struct nn_rt_planner *planner)
     bool is_covered = !is_whole;
 
     for (uint32_t i = 0; is_covered && i < count_operations(planner); i++)
-        is_covered = is_left_to_others(planner, i);
+        is_covered = nn_rt_planner_is_left_to_others(planner, i);
     for (uint32_t d = 0; is_whole && d < planner->n_devices; d++)
         is_covered = is_covered || (!planner->devices[d].is_last_resort && takes_all(planner, d));
     return is_covered;
@@ -271,7 +254,7 @@ static int find_controls(struct nn_rt_planner *planner)
         return 0;
     r = nn_rt_shared_controls_init(&planner->controls, graph->n_operations, &planner->arena);
     for (uint32_t i = 0; !r && i < graph->n_operations; i++)
-        if (nn_rt_shared_control_is(&graph->operations[i]) && !is_taken_by_others(planner, i))
+        if (nn_rt_shared_control_is(&graph->operations[i]) && !nn_rt_planner_is_taken(planner, i))
             r = nn_rt_shared_controls_add(&planner->controls, graph, i, &calls);
     return r;
 }
@@ -323,88 +306,6 @@ static uint32_t find_cheapest_whole(const struct nn_rt_planner *planner)
              planner->weights.whole_ns[d] < planner->weights.whole_ns[best]))
             best = d;
     return best;
-}
-
-/* What a plan may give to whom. */
-struct reach {
-    uint32_t only;   /* the device that computes all of it; n_devices: there is none */
-    bool is_crowded; /* into too many parts: the last resort computes any operation */
-};
-
-static bool may_compute(const struct nn_rt_planner *planner, uint32_t d, uint32_t operation,
-                        const struct reach *reach)
-{
-    if (planner->devices[d].verdicts[operation] != NNHAL_VERDICT_TAKEN)
-        return false;
-    if (reach->only < planner->n_devices)
-        return d == reach->only;
-    return !planner->devices[d].is_last_resort || reach->is_crowded ||
-           !is_left_to_others(planner, operation);
-}
-
-/* What the partitioner sees of costs, or of times: of what each device takes, then of each control flow
- * that the runtime runs itself, which counts as a device of its own: a part has one of them. */
-static uint64_t *mask(const struct nn_rt_planner *planner, bool is_time, const struct reach *reach,
-                      uint32_t n_controls, struct nn_arena *arena)
-{
-    const uint64_t *all = is_time ? planner->weights.times_ns : planner->weights.costs_ns;
-    uint32_t n = count_operations(planner);
-    uint64_t *masked = nn_arena_new_n(arena, uint64_t,
-                                      ((size_t)planner->n_devices + n_controls) * n);
-
-    for (uint32_t d = 0; masked && d < planner->n_devices; d++)
-        for (uint32_t i = 0; i < n; i++)
-            masked[(size_t)d * n + i] = may_compute(planner, d, i, reach) ? all[(size_t)d * n + i]
-                                                                          : NN_RT_COST_NONE;
-    for (uint32_t c = 0; masked && c < n_controls; c++) {
-        const struct nn_rt_shared_control *control = &planner->controls.list[c];
-        uint64_t *row = masked + ((size_t)planner->n_devices + c) * n;
-
-        for (uint32_t i = 0; i < n; i++)
-            row[i] = NN_RT_COST_NONE;
-        row[control->operation] = is_time ? control->time_ns : control->cost_ns;
-    }
-    return masked;
-}
-
-/* An array per device with zeros for control flow, whose branches count calls and moves. */
-static uint64_t *extend(const uint64_t *per_device, size_t n, size_t n_more, struct nn_arena *arena)
-{
-    uint64_t *extended = nn_arena_new_n(arena, uint64_t, n + n_more);
-
-    if (extended)
-        memcpy(extended, per_device, n * sizeof(*extended));
-    return extended;
-}
-
-static bool can_stay(const struct nn_rt_planner *planner, uint32_t operand)
-{
-    const struct nn_rt_value *known = &planner->weights.known[operand];
-
-    return known->state == NN_RT_VALUE_EXACT && !nn_rt_value_is_empty(known) &&
-           nn_type_bytes(planner->finished->model.main.operands[operand].type) > 0;
-}
-
-/* Which values which devices have memory for, as the partitioner sees them: control flow of the runtime's
- * has none. NULL: no device has any. Returns: 0, -ENOMEM. */
-static int list_keeps(const struct nn_rt_planner *planner, uint32_t n_controls,
-                      struct nn_arena *arena, const bool **ret_keeps)
-{
-    uint32_t n = planner->finished->model.main.n_operands, d = 0;
-    bool *keeps;
-
-    while (d < planner->n_devices && !planner->devices[d].device->has_buffers)
-        d++;
-    if (d == planner->n_devices)
-        return 0;
-    keeps = nn_arena_new_n(arena, bool, ((size_t)planner->n_devices + n_controls) * n);
-    if (!keeps)
-        return nn_error_origin(-ENOMEM);
-    for (; d < planner->n_devices; d++)
-        for (uint32_t i = 0; planner->devices[d].device->has_buffers && i < n; i++)
-            keeps[(size_t)d * n + i] = can_stay(planner, i);
-    *ret_keeps = keeps;
-    return 0;
 }
 
 /* Whose sentence goes with the failure: the first that has one. NULL: none has. */
@@ -499,42 +400,26 @@ static void name_controls(const struct nn_rt_planner *planner, struct nn_rt_plan
 static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct nn_arena *scratch,
                      struct nn_why *why, struct nn_rt_plan *plan)
 {
-    struct reach reach = {.only = only};
-    uint32_t n_controls = only < planner->n_devices ? 0 : planner->controls.n;
-    uint32_t n_operands = planner->finished->model.main.n_operands;
-    struct nn_rt_partition_problem problem = {
-        .graph = &planner->finished->model.main,
-        .n_devices = planner->n_devices + n_controls,
-        .max_partitions = nn_rt_settings_max_parts(),
-        .costs_ns = mask(planner, false, &reach, n_controls, scratch),
-        .launch_ns = extend(planner->weights.launch_ns, planner->n_devices, n_controls, scratch),
-        .move_ns = extend(planner->weights.move_ns, (size_t)planner->n_devices * n_operands,
-                          (size_t)n_controls * n_operands, scratch),
-        .is_merging = true,
-    };
+    struct nn_rt_reach reach = {.only = only};
+    struct nn_rt_partition_problem problem;
     struct nn_rt_partitioning partitioning;
     uint32_t operation = 0;
-    int r;
+    int r = nn_rt_planner_pose(planner, &reach, scratch, &problem);
 
-    if (!problem.costs_ns || !problem.launch_ns || !problem.move_ns)
-        return nn_error_origin(-ENOMEM);
-    r = list_keeps(planner, n_controls, scratch, &problem.keeps);
-    if (r)
-        return r;
-    r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
+    if (!r)
+        r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
     if (!r && partitioning.n_partitions > problem.max_partitions && !is_covered(planner)) {
         reach.is_crowded = true;
-        problem.costs_ns = mask(planner, false, &reach, n_controls, scratch);
-        r = problem.costs_ns ? nn_rt_partition(&problem, scratch, &partitioning, &operation)
-                             : nn_error_origin(-ENOMEM);
+        r = nn_rt_planner_pose(planner, &reach, scratch, &problem);
+        if (!r)
+            r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
     }
     if (r == NN_RT_PARTITION_E_UNSUPPORTED)
         return fail_unsupported(planner, operation, why);
-    if (!r && planner->weights.times_ns != planner->weights.costs_ns)
-        problem.costs_ns = mask(planner, true, &reach, n_controls, scratch);
     if (!r)
-        r = problem.costs_ns ? nn_rt_plan_lay_out(plan, &problem, &partitioning)
-                             : nn_error_origin(-ENOMEM);
+        r = nn_rt_planner_pose_times(planner, &reach, scratch, &problem);
+    if (!r)
+        r = nn_rt_plan_lay_out(plan, &problem, &partitioning);
     if (!r)
         name_controls(planner, plan);
     return r;

@@ -22,26 +22,7 @@
 #ifndef NN_RUNTIME_PARTITION_PLANNER_H
 #define NN_RUNTIME_PARTITION_PLANNER_H
 
-#include "runtime/model/model.h"
-#include "runtime/partition/plan.h"
-#include "runtime/partition/shared-control.h"
-#include "runtime/partition/weights.h"
-
-struct nn_rt_planner {
-    struct nn_rt_model *finished; /* borrowed */
-    uint32_t preference;          /* enum nnhal_preference */
-    bool is_explicit;             /* the application listed the devices */
-    bool is_estimate;             /* nothing will be computed by its plans: they are not traced */
-    struct nn_arena arena;
-    uint32_t n_devices;
-    struct nn_rt_plan_device *devices;
-    struct nn_rt_performance *performances; /* per device, as they were when the planner began */
-    struct nn_rt_weights weights;
-    struct nn_rt_shared_controls controls; /* without a list: not looked for yet */
-    bool is_ordered; /* by the user: the first device that takes all computes it */
-    int first;       /* what the first device failed with, other than for a lack of support */
-    struct nn_why first_why;
-};
+#include "runtime/partition/planner-problem.h"
 
 /* nn_rt_planner_init() - devices are borrowed, in the order that decides ties; calls none of them.
  * Returns: 0; BAD_DATA (no device); -ENOMEM. nn_rt_planner_done() in any case. */

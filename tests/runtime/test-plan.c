@@ -3,6 +3,7 @@
 #include "rt.h"
 
 #include "runtime/partition/plan.h"
+#include "runtime/partition/wave-time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -397,6 +398,29 @@ TEST(operations_of_a_device_are_drawn_together)
 }
 TEST_END
 
+/* Of the two on the cores one waits for the other, in this count. */
+TEST(a_wave_takes_as_long_as_its_busiest_place)
+{
+    const struct nn_rt_timed_part parts[] = {
+        {0, NN_RT_PLACE_CORES, 60000, 10000, 0},
+        {0, NN_RT_PLACE_CORES, 100000, 10000, 1000},
+        {0, 1, 150000, 10000, 0},
+        {1, 1, 20000, 5000, 0},
+        {1, 2, 20000, 5000, 0},
+        {2, 1, 100000, 0, 0},
+        {2, 2, 300000, 0, 500},
+        {3, 1, 100000, 0, 0},
+        {3, NN_RT_PLACE_ANY, 100000, 0, 0},
+    };
+
+    ck_assert_uint_eq(nn_rt_waves_time(3, parts), 181000);
+    ck_assert_uint_eq(nn_rt_waves_time(2, parts + 3), 50000); /* too short for another thread */
+    ck_assert_uint_eq(nn_rt_waves_time(2, parts + 5), 300500);
+    ck_assert_uint_eq(nn_rt_waves_time(2, parts + 7), 200000);
+    ck_assert_uint_eq(nn_rt_waves_time(9, parts), 181000 + 50000 + 300500 + 200000);
+}
+TEST_END
+
 TEST(an_operation_that_no_device_takes_is_named)
 {
     const struct world world = {CHAIN, {{"11.1", 5}, {"11.1", 5}}, 2, 1, 0};
@@ -439,5 +463,5 @@ CHECK_MAIN("plan", one_device_that_takes_all_is_one_part,
            independent_parts_are_of_one_wave, what_stays_in_its_device_is_not_moved,
            an_island_around_which_values_stay_pays, an_island_around_which_values_move_does_not_pay,
            what_another_device_reads_is_moved_to_all, parts_are_convex,
-           operations_of_a_device_are_drawn_together, an_operation_that_no_device_takes_is_named,
-           what_devices_refused_is_told)
+           operations_of_a_device_are_drawn_together, a_wave_takes_as_long_as_its_busiest_place,
+           an_operation_that_no_device_takes_is_named, what_devices_refused_is_told)

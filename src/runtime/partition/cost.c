@@ -209,6 +209,11 @@ enum nnhal_figure_source nn_rt_cost_source(const struct nn_rt_performance *perfo
                                                            : NNHAL_FIGURE_CONSTANT;
 }
 
+bool nn_rt_cost_uses_cores(const struct nn_rt_performance *performance)
+{
+    return performance->type != NNHAL_DEVICE_GPU && performance->type != NNHAL_DEVICE_ACCELERATOR;
+}
+
 /* What a device declares may be any number. */
 static uint64_t to_ns(double ns)
 {
@@ -243,8 +248,7 @@ uint64_t nn_rt_cost_energy(const struct nnhal_model *model, uint32_t operation,
 
 uint64_t nn_rt_cost_launch(const struct nn_rt_performance *performance)
 {
-    bool is_processor = performance->type == NNHAL_DEVICE_GPU ||
-                        performance->type == NNHAL_DEVICE_ACCELERATOR;
+    bool is_processor = !nn_rt_cost_uses_cores(performance);
 
     if (performance->is_measured && performance->figures.values[NN_RT_FIGURE_LAUNCH])
         return performance->figures.values[NN_RT_FIGURE_LAUNCH];

@@ -32,6 +32,10 @@ struct nn_rt_performance {
 /* nn_rt_cost_source() - where most of what is said of a device comes from. */
 enum nnhal_figure_source nn_rt_cost_source(const struct nn_rt_performance *performance);
 
+/* nn_rt_cost_uses_cores() - whether it computes on the CPU's cores, as far as its type tells: all do but GPUs and
+ * accelerators. */
+bool nn_rt_cost_uses_cores(const struct nn_rt_performance *performance);
+
 /* nn_rt_cost_work() - of an operation of the main graph, in nanoseconds of plain C. */
 double nn_rt_cost_work(const struct nnhal_model *model, uint32_t operation);
 

@@ -25,9 +25,10 @@ struct nn_rt_partition_problem {
     const uint64_t *launch_ns; /* per device, of one call */
     const uint64_t *move_ns;   /* [device * n_operands + operand], for each partition of the
                                 * device that reads what another partition makes */
-    const bool *keeps; /* the same: the device has memory of its own in which the value stays
+    const bool *keeps;      /* the same: the device has memory of its own in which the value stays
                         * if no other device makes or reads it; NULL: none does */
-    bool is_merging;   /* false: each operation stays with its cheapest device */
+    const uint32_t *places; /* per device (wave-time.h); NULL: all are on the cores */
+    bool is_merging;        /* false: each operation stays with its cheapest device */
 };
 
 struct nn_rt_partitioning {

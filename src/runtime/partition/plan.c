@@ -4,14 +4,12 @@
 #include "base/error.h"
 #include "model/ops.h"
 #include "runtime/partition/record.h"
+#include "runtime/partition/wave-time.h"
 #include "runtime/result.h"
 
 #include <string.h>
 
 #define NONE NN_RT_PLAN_NONE
-
-/* What a part has to take at least if another thread is to compute it: about what waking one costs. */
-#define SIDE_BY_SIDE_NS UINT64_C(50000)
 
 /* What is known of an operand while parts are laid out. */
 struct use {
@@ -201,31 +199,45 @@ static void order_parts(struct nn_rt_plan *plan)
                 plan->order[n++] = i;
 }
 
+/* What all of it takes, by its parts as wave-time.h sees them. */
+static void plan_time(struct nn_rt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_parts; i++) {
+        const struct nn_rt_plan_part *part = &plan->parts[plan->order[i]];
+
+        plan->timed[i] = (struct nn_rt_timed_part){
+            .wave = part->wave,
+            .place = part->place,
+            .compute_ns = part->compute_ns,
+            .launch_ns = part->launch_ns,
+            .move_ns = part->move_ns,
+        };
+    }
+    plan->expected_ns = nn_rt_waves_time(plan->n_parts, plan->timed);
+}
+
 /* How many parts from this place in the order on are computed together: a whole wave, if another
  * thread has something to gain by it. */
-static uint32_t count_batch(const struct nn_rt_plan *plan, uint32_t first)
+static uint32_t count_batch(uint32_t n_left, const struct nn_rt_timed_part *timed)
 {
-    uint32_t n_large = 0, n;
+    uint32_t n = 1;
 
-    for (n = 0; first + n < plan->n_parts; n++) {
-        const struct nn_rt_plan_part *part = &plan->parts[plan->order[first + n]];
-
-        if (part->wave != plan->parts[plan->order[first]].wave)
-            break;
-        n_large += part->compute_ns + part->launch_ns >= SIDE_BY_SIDE_NS;
-    }
-    return n_large > 1 ? n : 1;
+    while (n < n_left && timed[n].wave == timed[0].wave)
+        n++;
+    return nn_rt_wave_is_shared(n, timed) ? n : 1;
 }
 
 static int find_order(struct nn_rt_plan *plan)
 {
     plan->order = nn_arena_new_n(&plan->arena, uint32_t, plan->n_parts);
     plan->batches = nn_arena_new_n(&plan->arena, uint32_t, plan->n_parts);
-    if (!plan->order || !plan->batches)
+    plan->timed = nn_arena_new_n(&plan->arena, struct nn_rt_timed_part, plan->n_parts);
+    if (!plan->order || !plan->batches || !plan->timed)
         return nn_error_origin(-ENOMEM);
     order_parts(plan);
+    plan_time(plan);
     for (uint32_t i = 0; i < plan->n_parts; i += plan->batches[plan->n_batches++])
-        plan->batches[plan->n_batches] = count_batch(plan, i);
+        plan->batches[plan->n_batches] = count_batch(plan->n_parts - i, plan->timed + i);
     return 0;
 }
 
@@ -277,7 +289,6 @@ static void add_move(struct nn_rt_plan *plan, struct nn_rt_plan_part *part, uint
     nn_rt_value_bytes(&plan->known[operand], plan->model->main.operands[operand].type, &n_bytes);
     part->move_bytes += n_bytes;
     part->move_ns += move_ns;
-    plan->expected_ns += move_ns;
 }
 
 static void set_costs(struct plan_layout *layout)
@@ -287,6 +298,8 @@ static void set_costs(struct plan_layout *layout)
     for (uint32_t i = 0; i < plan->n_parts; i++) {
         struct nn_rt_plan_part *part = &plan->parts[i];
 
+        part->place = layout->problem->places ? layout->problem->places[part->device]
+                                              : (uint32_t)NN_RT_PLACE_CORES;
         part->launch_ns = layout->problem->launch_ns[part->device];
         for (uint32_t j = 0; j < part->n_operations; j++)
             part->compute_ns +=
@@ -301,7 +314,6 @@ static void set_costs(struct plan_layout *layout)
                      layout->problem
                          ->move_ns[(size_t)part->device * layout->graph->n_operands + operand]);
         }
-        plan->expected_ns += part->compute_ns + part->launch_ns;
     }
     plan->cost_ns = layout->partitioning->cost_ns;
 }
@@ -362,6 +374,7 @@ void nn_rt_plan_share(struct nn_rt_plan *plan, uint32_t value)
             if (plan->parts[i].sources[j].is_value && plan->parts[i].sources[j].index == value)
                 add_move(plan, &plan->parts[i], plan->values[value].operand,
                          plan->values[value].move_ns);
+    plan_time(plan);
     tell_moves(plan);
 }
 

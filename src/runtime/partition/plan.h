@@ -5,8 +5,8 @@
  * the application and from other parts, those that it makes for them, and the
  * compilation that its device has made of them. A value between parts is made
  * once, by one part, and read by parts of later waves: a wave is a set of parts
- * that need nothing of each other. A batch is what is computed at a time: a wave, where two parts of
- * it at least take longer than waking a thread, else one part.
+ * that need nothing of each other. A batch is what is computed at a time: a wave, where threads share it
+ * (wave-time.h), else one part.
  *
  *     input 0 --> part 0 (npu) --value 0--> part 1 (cpu) --> output 0
  *                      +-------value 1------> part 2 (npu) --> output 1
@@ -54,6 +54,7 @@ struct nn_rt_plan_part {
     uint32_t device; /* of the plan's */
     bool is_control; /* an IF or WHILE that the runtime runs itself: device has most of its work */
     uint32_t wave;
+    uint32_t place; /* of its device (wave-time.h) */
     uint32_t n_operations;
     uint32_t n_inputs;
     uint32_t n_outputs; /* 0: nothing reads what it makes, and it is not computed */
@@ -103,9 +104,10 @@ struct nn_rt_plan {
     uint32_t n_values;
     uint32_t n_waves;
     uint32_t n_batches;
-    uint32_t n_before; /* parts before any were merged */
-    uint32_t *order;   /* of the parts as they are computed: by wave */
-    uint32_t *batches; /* how many of that order each batch has; of one wave */
+    uint32_t n_before;              /* parts before any were merged */
+    uint32_t *order;                /* of the parts as they are computed: by wave */
+    uint32_t *batches;              /* how many of that order each batch has; of one wave */
+    struct nn_rt_timed_part *timed; /* in that order */
     struct nn_rt_plan_device *devices;
     struct nn_rt_plan_part *parts;
     struct nn_rt_plan_value *values;
@@ -113,7 +115,7 @@ struct nn_rt_plan {
     bool is_open;                /* the shape of a value depends on the arguments */
     bool has_open_outputs;       /* that of an output of the model does */
     uint64_t cost_ns;            /* what it was chosen for: time, or energy (weights.h) */
-    uint64_t expected_ns;        /* its time */
+    uint64_t expected_ns;        /* its time: of its waves, one after the other (wave-time.h) */
     struct nn_rt_record *record; /* what its executions have shown, which changes */
     /* Of parts' compilations, by who makes them. */
     ANeuralNetworksCompilation *(*unref_part)(ANeuralNetworksCompilation *compilation);

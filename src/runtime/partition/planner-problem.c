@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/types.h"
 #include "runtime/partition/settings.h"
+#include "runtime/partition/wave-time.h"
 
 #include <string.h>
 
@@ -110,6 +111,20 @@ static int list_keeps(const struct nn_rt_planner *planner, uint32_t n_controls,
     return 0;
 }
 
+/* The devices of a branch may be any. */
+static uint32_t *list_places(const struct nn_rt_planner *planner, uint32_t n_controls,
+                             struct nn_arena *arena)
+{
+    uint32_t n = planner->n_devices;
+    uint32_t *places = nn_arena_new_n(arena, uint32_t, (size_t)n + n_controls);
+
+    if (places)
+        memcpy(places, planner->weights.places, n * sizeof(*places));
+    for (uint32_t c = 0; places && c < n_controls; c++)
+        places[n + c] = (uint32_t)NN_RT_PLACE_ANY;
+    return places;
+}
+
 int nn_rt_planner_pose(const struct nn_rt_planner *planner, const struct nn_rt_reach *reach,
                        struct nn_arena *arena, struct nn_rt_partition_problem *ret_problem)
 {
@@ -124,9 +139,11 @@ int nn_rt_planner_pose(const struct nn_rt_planner *planner, const struct nn_rt_r
         .launch_ns = extend(planner->weights.launch_ns, planner->n_devices, n_controls, arena),
         .move_ns = extend(planner->weights.move_ns, (size_t)planner->n_devices * n_operands,
                           (size_t)n_controls * n_operands, arena),
+        .places = list_places(planner, n_controls, arena),
         .is_merging = true,
     };
-    if (!ret_problem->costs_ns || !ret_problem->launch_ns || !ret_problem->move_ns)
+    if (!ret_problem->costs_ns || !ret_problem->launch_ns || !ret_problem->move_ns ||
+        !ret_problem->places)
         return nn_error_origin(-ENOMEM);
     return list_keeps(planner, n_controls, arena, &ret_problem->keeps);
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "runtime/partition/model-values.h"
+#include "runtime/partition/wave-time.h"
 
 static void weigh_device(struct nn_rt_weights *weights, const struct nnhal_model *model, uint32_t d,
                          const struct nn_rt_performance *performance)
@@ -47,16 +48,19 @@ int nn_rt_weights_init(struct nn_rt_weights *weights, const struct nn_rt_model *
         .whole_ns = nn_arena_new_n(arena, uint64_t, n_devices),
         .launch_ns = nn_arena_new_n(arena, uint64_t, n_devices),
         .move_ns = nn_arena_new_n(arena, uint64_t, (size_t)n_devices * graph->n_operands),
+        .places = nn_arena_new_n(arena, uint32_t, n_devices),
     };
     weights->times_ns = preference == NNHAL_LOW_POWER
                             ? nn_arena_new_n(arena, uint64_t,
                                              (size_t)n_devices * graph->n_operations)
                             : weights->costs_ns;
     if (!weights->costs_ns || !weights->times_ns || !weights->whole_ns || !weights->launch_ns ||
-        !weights->move_ns)
+        !weights->move_ns || !weights->places)
         return nn_error_origin(-ENOMEM);
-    for (uint32_t d = 0; d < n_devices; d++)
+    for (uint32_t d = 0; d < n_devices; d++) {
         weigh_device(weights, &finished->model, d, &performances[d]);
+        weights->places[d] = nn_rt_cost_uses_cores(&performances[d]) ? NN_RT_PLACE_CORES : d + 1;
+    }
     r = nn_rt_model_values_new(finished, arena, &weights->known);
     if (!r)
         weigh_moves(weights, graph, n_devices, performances);

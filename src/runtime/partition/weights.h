@@ -18,6 +18,7 @@ struct nn_rt_weights {
     uint64_t *whole_ns; /* per device: the sum of these, and one launch */
     uint64_t *launch_ns;
     uint64_t *move_ns;         /* [device * n_operands + operand] */
+    uint32_t *places;          /* per device (wave-time.h) */
     struct nn_rt_value *known; /* per operand */
 };
 

@@ -16,6 +16,7 @@ enum { MAX_OPERATIONS = 12, MAX_DEVICES = 3, FAR = 1000 };
 struct graph {
     uint32_t n;
     uint32_t inputs[MAX_OPERATIONS][2];
+    uint32_t other_output; /* 0: there is none */
 };
 
 /* One letter for each device and operation: '.' it does not take it, a digit is its cost in
@@ -24,7 +25,8 @@ struct device {
     const char *costs;
     uint64_t launch_us;
     uint64_t far_us; /* what each value takes longer to get there */
-    bool keeps;      /* it has memory of its own */
+    uint32_t place;
+    bool keeps; /* it has memory of its own */
 };
 
 struct world {
@@ -33,6 +35,7 @@ struct world {
     uint32_t n_devices;
     uint64_t move_us;
     uint32_t max_parts;
+    bool is_sharing; /* branches go to several places; costs are tenths of milliseconds */
 };
 
 /* What of a world a problem points to. */
@@ -40,24 +43,26 @@ struct maker {
     struct nnhal_operand operands[MAX_OPERATIONS + 1];
     struct nnhal_operation operations[MAX_OPERATIONS];
     uint32_t outputs[MAX_OPERATIONS];
-    uint32_t first, last;
+    uint32_t first, last[2];
     struct nnhal_model model;
     uint64_t costs_ns[MAX_DEVICES * MAX_OPERATIONS];
     uint64_t launch_ns[MAX_DEVICES], move_ns[MAX_DEVICES * (MAX_OPERATIONS + 1)];
     bool keeps[MAX_DEVICES * (MAX_OPERATIONS + 1)];
+    uint32_t places[MAX_DEVICES];
 };
 
 static const uint32_t four = 4;
 
 static void make_graph(struct maker *maker, const struct graph *graph)
 {
-    maker->last = graph->n;
+    maker->last[0] = graph->n;
+    maker->last[1] = graph->other_output;
     for (uint32_t i = 0; i <= graph->n; i++)
         maker->operands[i] = (struct nnhal_operand){
             .type = NNHAL_TENSOR_FLOAT32,
-            .lifetime = i == 0          ? NNHAL_SUBGRAPH_INPUT
-                        : i == graph->n ? NNHAL_SUBGRAPH_OUTPUT
-                                        : NNHAL_TEMPORARY_VARIABLE,
+            .lifetime = i == 0                                      ? NNHAL_SUBGRAPH_INPUT
+                        : i == graph->n || i == graph->other_output ? NNHAL_SUBGRAPH_OUTPUT
+                                                                    : NNHAL_TEMPORARY_VARIABLE,
             .n_dimensions = 1,
             .dimensions = &four,
         };
@@ -73,11 +78,11 @@ static void make_graph(struct maker *maker, const struct graph *graph)
         .n_operands = graph->n + 1,
         .n_operations = graph->n,
         .n_input_indexes = 1,
-        .n_output_indexes = 1,
+        .n_output_indexes = graph->other_output ? 2 : 1,
         .operands = maker->operands,
         .operations = maker->operations,
         .input_indexes = &maker->first,
-        .output_indexes = &maker->last,
+        .output_indexes = maker->last,
     };
 }
 
@@ -91,11 +96,14 @@ static void make_costs(struct maker *maker, const struct world *world)
         }
     for (uint32_t d = 0; d < world->n_devices; d++) {
         maker->launch_ns[d] = world->devices[d].launch_us * 1000;
+        maker->places[d] = world->devices[d].place;
         for (uint32_t i = 0; i < world->graph.n; i++) {
             char cost = world->devices[d].costs[i];
 
-            maker->costs_ns[d * world->graph.n + i] = cost == '.' ? NN_RT_COST_NONE
-                                                                  : (uint64_t)(cost - '0') * 1000;
+            maker->costs_ns[d * world->graph.n + i] = cost == '.'
+                                                          ? NN_RT_COST_NONE
+                                                          : (uint64_t)(cost - '0') *
+                                                                (world->is_sharing ? 100000 : 1000);
         }
     }
 }
@@ -146,7 +154,9 @@ static void check_plan(const struct world *world, const char *expected, uint32_t
         .launch_ns = maker.launch_ns,
         .move_ns = maker.move_ns,
         .keeps = maker.keeps,
+        .places = maker.places,
         .is_merging = true,
+        .is_sharing = world->is_sharing,
     };
     r = nn_rt_partition(&problem, &plan->arena, &partitioning, &unsupported);
     if (!expected) {
@@ -302,7 +312,8 @@ TEST_END
 
 TEST(what_stays_in_its_device_is_not_moved)
 {
-    const struct world world = {ISLAND, {{"11.1", 1, 0, true}, {"..1.", 1, 0, true}}, 2, 2, 0};
+    const struct world world = {
+        ISLAND, {{"11.1", 1, 0, 0, true}, {"..1.", 1, 0, 0, true}}, 2, 2, 0};
 
     check_plan(&world,
                "plan: 3 of 3 parts after merging, 11000 ns expected\n"
@@ -319,7 +330,7 @@ TEST_END
 /* As a whole it costs 13 us on a, as much as in parts if all three values moved. */
 TEST(an_island_around_which_values_stay_pays)
 {
-    const struct world world = {ISLAND, {{"1191", 1, 0, true}, {"..1.", 1}}, 2, 2, 0};
+    const struct world world = {ISLAND, {{"1191", 1, 0, 0, true}, {"..1.", 1}}, 2, 2, 0};
 
     check_plan(&world,
                "plan: 3 of 3 parts after merging, 11000 ns expected\n"
@@ -335,7 +346,7 @@ TEST_END
 
 TEST(an_island_around_which_values_move_does_not_pay)
 {
-    const struct world world = {ISLAND, {{"1191", 1}, {"..1.", 1, 0, true}}, 2, 2, 0};
+    const struct world world = {ISLAND, {{"1191", 1}, {"..1.", 1, 0, 0, true}}, 2, 2, 0};
 
     check_plan(&world,
                "plan: 1 of 3 parts after merging, 13000 ns expected\n"
@@ -349,7 +360,7 @@ TEST_END
 TEST(what_another_device_reads_is_moved_to_all)
 {
     const struct world world = {{4, {{0, 0}, {1, 1}, {1, 2}, {3, 3}}},
-                                {{"1.11", 1, 0, true}, {".1..", 1, 0, true}},
+                                {{"1.11", 1, 0, 0, true}, {".1..", 1, 0, 0, true}},
                                 2,
                                 2,
                                 0};
@@ -395,6 +406,131 @@ TEST(operations_of_a_device_are_drawn_together)
                "  part 1  wave 1  b  operations 1, 3  computes 2000 ns, starts 1000 ns, moves 32 "
                "bytes\n",
                0);
+}
+TEST_END
+
+/* -- branches ------------------------------------------------------------------------------ */
+
+/* 0 is read by 1 -> 2 and by 3 -> 4, of which 5 reads both. */
+#define FORK                                                                                       \
+    {                                                                                              \
+        6,                                                                                         \
+        {                                                                                          \
+            {0, 0}, {1, 1}, {2, 2}, {1, 1}, {4, 4},                                                \
+            {                                                                                      \
+                3, 5                                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define WHOLE(text)                                                                                \
+    "plan: 1 of 1 parts after merging, " text "  part 0  wave 0  a  operations 0-5  "
+
+TEST(branches_go_to_two_devices_that_are_as_fast)
+{
+    const struct world world = {
+        FORK, {{"999999", 5, 0, 1}, {"999999", 5, 0, 2}}, 2, 1, 4, .is_sharing = true};
+
+    check_plan(
+        &world,
+        "plan: 4 of 4 parts after merging, 3618000 ns expected\n"
+        "  part 0  wave 0  a  operation 0  computes 900000 ns, starts 5000 ns, moves 0 bytes\n"
+        "  part 1  wave 1  a  operations 1-2  computes 1800000 ns, starts 5000 ns, moves 16 bytes\n"
+        "  part 2  wave 1  b  operations 3-4  computes 1800000 ns, starts 5000 ns, moves 16 bytes\n"
+        "  part 3  wave 2  a  operation 5  computes 900000 ns, starts 5000 ns, moves 32 bytes\n",
+        0);
+}
+TEST_END
+
+TEST(branches_stay_together_where_no_more_parts_are_allowed)
+{
+    const struct world world = {
+        FORK, {{"999999", 5, 0, 1}, {"999999", 5, 0, 2}}, 2, 1, 3, .is_sharing = true};
+
+    check_plan(
+        &world,
+        WHOLE("5405000 ns expected\n") "computes 5400000 ns, starts 5000 ns, moves 0 bytes\n", 0);
+}
+TEST_END
+
+/* They would wait for each other's cores. */
+TEST(devices_of_one_place_share_no_branches)
+{
+    const struct world world = {
+        FORK, {{"999999", 5, 0, 0}, {"999999", 5, 0, 0}}, 2, 1, 0, .is_sharing = true};
+
+    check_plan(
+        &world,
+        WHOLE("5405000 ns expected\n") "computes 5400000 ns, starts 5000 ns, moves 0 bytes\n", 0);
+}
+TEST_END
+
+TEST(energy_is_not_shared)
+{
+    const struct world world = {FORK, {{"999999", 5, 0, 1}, {"999999", 5, 0, 2}}, 2, 1, 0};
+
+    check_plan(&world,
+               WHOLE("59000 ns expected\n") "computes 54000 ns, starts 5000 ns, moves 0 bytes\n",
+               0);
+}
+TEST_END
+
+/* A call there takes as long as a branch. */
+TEST(branches_that_are_not_worth_a_call_stay)
+{
+    const struct world world = {
+        FORK, {{"111111", 5, 0, 1}, {"111111", 190, 0, 2}}, 2, 1, 0, .is_sharing = true};
+
+    check_plan(&world,
+               WHOLE("605000 ns expected\n") "computes 600000 ns, starts 5000 ns, moves 0 bytes\n",
+               0);
+}
+TEST_END
+
+TEST(a_device_that_is_far_slower_gets_no_branch)
+{
+    const struct world world = {
+        FORK, {{"133331", 5, 0, 1}, {"999999", 5, 0, 2}}, 2, 1, 0, .is_sharing = true};
+
+    check_plan(
+        &world,
+        WHOLE("1405000 ns expected\n") "computes 1400000 ns, starts 5000 ns, moves 0 bytes\n", 0);
+}
+TEST_END
+
+/* b does not take the second one. */
+TEST(the_branch_that_can_go_goes)
+{
+    const struct world world = {
+        FORK, {{"199991", 5, 0, 1}, {".99.9.", 5, 0, 2}}, 2, 1, 0, .is_sharing = true};
+
+    check_plan(
+        &world,
+        "plan: 4 of 4 parts after merging, 2018000 ns expected\n"
+        "  part 0  wave 0  a  operation 0  computes 100000 ns, starts 5000 ns, moves 0 bytes\n"
+        "  part 1  wave 1  a  operations 3-4  computes 1800000 ns, starts 5000 ns, moves 16 bytes\n"
+        "  part 2  wave 1  b  operations 1-2  computes 1800000 ns, starts 5000 ns, moves 16 bytes\n"
+        "  part 3  wave 2  a  operation 5  computes 100000 ns, starts 5000 ns, moves 32 bytes\n",
+        0);
+}
+TEST_END
+
+/* Where a graph ends its outputs are what is joined: 0 -> 1 and, longer, 2 -> 3 -> 4. */
+TEST(what_leads_to_outputs_are_branches)
+{
+    const struct world world = {{5, {{0, 0}, {1, 1}, {0, 0}, {3, 3}, {4, 4}}, 2},
+                                {{"33333", 5, 0, 1}, {"44444", 5, 0, 2}},
+                                2,
+                                1,
+                                0,
+                                .is_sharing = true};
+
+    check_plan(
+        &world,
+        "plan: 2 of 2 parts after merging, 905000 ns expected\n"
+        "  part 0  wave 0  a  operations 2-4  computes 900000 ns, starts 5000 ns, moves 0 bytes\n"
+        "  part 1  wave 0  b  operations 0-1  computes 800000 ns, starts 5000 ns, moves 0 bytes\n",
+        0);
 }
 TEST_END
 
@@ -464,4 +600,9 @@ CHECK_MAIN("plan", one_device_that_takes_all_is_one_part,
            an_island_around_which_values_stay_pays, an_island_around_which_values_move_does_not_pay,
            what_another_device_reads_is_moved_to_all, parts_are_convex,
            operations_of_a_device_are_drawn_together, a_wave_takes_as_long_as_its_busiest_place,
-           an_operation_that_no_device_takes_is_named, what_devices_refused_is_told)
+           an_operation_that_no_device_takes_is_named, what_devices_refused_is_told,
+           branches_go_to_two_devices_that_are_as_fast,
+           branches_stay_together_where_no_more_parts_are_allowed,
+           devices_of_one_place_share_no_branches, energy_is_not_shared,
+           branches_that_are_not_worth_a_call_stay, a_device_that_is_far_slower_gets_no_branch,
+           the_branch_that_can_go_goes, what_leads_to_outputs_are_branches)

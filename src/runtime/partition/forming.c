@@ -152,14 +152,13 @@ static uint64_t move_cost(const struct nn_rt_forming *forming, uint32_t device, 
     return problem->move_ns[(size_t)device * problem->graph->n_operands + operand];
 }
 
-/* What its device keeps, and no other reads. */
-static void find_staying(struct nn_rt_forming *forming,
-                         const struct nn_rt_partitioning *partitioning)
+void nn_rt_forming_find_staying(struct nn_rt_forming *forming,
+                                const struct nn_rt_partitioning *partitioning)
 {
     const struct nnhal_subgraph *graph = forming->problem->graph;
     const bool *keeps = forming->problem->keeps;
 
-    for (uint32_t i = 0; i < graph->n_operands; i++) {
+    for (uint32_t i = 0; keeps && i < graph->n_operands; i++) {
         uint32_t writer = forming->writers[i];
 
         forming->stays[i] = writer != NONE &&
@@ -167,7 +166,7 @@ static void find_staying(struct nn_rt_forming *forming,
                                       graph->n_operands +
                                   i];
     }
-    for (uint32_t i = 0; i < forming->n_operations; i++)
+    for (uint32_t i = 0; keeps && i < forming->n_operations; i++)
         for (uint32_t j = 0; j < graph->operations[i].n_inputs; j++) {
             uint32_t operand = graph->operations[i].inputs[j], writer = forming->writers[operand];
 
@@ -185,8 +184,7 @@ static uint64_t moves_cost(struct nn_rt_forming *forming,
 
     for (uint32_t i = 0; i < graph->n_operands; i++)
         forming->last_moved[i] = NONE;
-    if (forming->stays)
-        find_staying(forming, partitioning);
+    nn_rt_forming_find_staying(forming, partitioning);
     for (uint32_t i = 0; i < forming->n_operations; i++)
         for (uint32_t j = 0; j < graph->operations[i].n_inputs; j++) {
             uint32_t operand = graph->operations[i].inputs[j];

@@ -26,17 +26,18 @@ struct nn_rt_partition_problem {
     const uint64_t *move_ns;   /* [device * n_operands + operand], for each partition of the
                                 * device that reads what another partition makes */
     const bool *keeps;      /* the same: the device has memory of its own in which the value stays
-                        * if no other device makes or reads it; NULL: none does */
+                             * if no other device makes or reads it; NULL: none does */
     const uint32_t *places; /* per device (wave-time.h); NULL: all are on the cores */
     bool is_merging;        /* false: each operation stays with its cheapest device */
+    bool is_sharing;        /* branches go to several places; costs are times */
 };
 
 struct nn_rt_partitioning {
     uint32_t n_partitions;
     uint32_t *devices;    /* per partition */
     uint32_t *partitions; /* per operation */
-    uint64_t cost_ns;
-    uint32_t n_before; /* partitions before any were merged */
+    uint64_t cost_ns;     /* the sum; where branches are shared the time to the end */
+    uint32_t n_before;    /* partitions before any were merged; no fewer than there are */
 };
 
 #define NN_RT_FORMING_NONE UINT32_MAX
@@ -83,6 +84,10 @@ static inline uint64_t nn_rt_forming_cost(const struct nn_rt_forming *forming, u
 {
     return forming->problem->costs_ns[(size_t)device * forming->n_operations + operation];
 }
+
+/* nn_rt_forming_find_staying() - what its device keeps and no other reads, in stays, if devices keep anything. */
+void nn_rt_forming_find_staying(struct nn_rt_forming *forming,
+                                const struct nn_rt_partitioning *partitioning);
 
 /* nn_rt_forming_form() - all of a partitioning but n_before, with the sum of all as its cost. One seat computes all
  * that it can, then the next that has something to do: an order in which each partition is as large

@@ -2,6 +2,7 @@
 #include "runtime/partition/partition.h"
 
 #include "base/error.h"
+#include "runtime/partition/sharing.h"
 
 #define NONE NN_RT_FORMING_NONE
 
@@ -170,7 +171,10 @@ int nn_rt_partition(const struct nn_rt_partition_problem *problem, struct nn_are
             ;
         prefer_whole(&work);
     }
+    if (problem->is_sharing)
+        r = nn_rt_share(&work.forming, work.assigned, arena, work.best);
     *ret_partitioning = *work.best;
-    ret_partitioning->n_before = n_before;
-    return 0;
+    ret_partitioning->n_before = n_before > work.best->n_partitions ? n_before
+                                                                    : work.best->n_partitions;
+    return r;
 }

@@ -11,6 +11,7 @@
  *     -> islands that do not pay are given to another device, while that lowers the cost
  *     -> a cap on the number of partitions
  *     -> one device for all of it, if that costs no more
+ *     -> branches to devices that compute at the same time, if all ends earlier so (sharing.h)
  *
  * The cost is that of computing, of one launch for each partition, and of moving
  * each value that another partition reads. Pure functions over model data: devices

@@ -17,14 +17,16 @@ enum { N = 4, N_AT_ONCE = 100 };
 static const float input[N] = {0, -1, -2, 0.5f};
 static uint32_t n_there;
 
+#define EQUALS "*:time=900,type=accelerator"
+
 /* From now on each EXP and ABS waits for the other. */
-static void hold(void)
+static void hold(const char *rules)
 {
     char address[32];
 
     snprintf(address, sizeof(address), "%llx", (unsigned long long)(uintptr_t)&n_there);
     setenv("NN_TEST_MEETING", address, 1);
-    split_rules(DIAMOND ";0:meet=2;1:meet=2");
+    split_rules("%s;0:meet=2;1:meet=2", rules);
 }
 
 static ANeuralNetworksModel *make_diamond(void)
@@ -95,7 +97,27 @@ TEST(two_devices_compute_at_once)
 
     diamond_init(&diamond);
     ck_assert_uint_eq(split_count_parts(diamond.compilation), 3);
-    hold();
+    hold(DIAMOND);
+    execution = start(diamond.compilation, out);
+    OK(ANeuralNetworksExecution_compute(execution));
+    check_output(out);
+    ANeuralNetworksExecution_free(execution);
+    diamond_done(&diamond);
+}
+TEST_END
+
+/* Each of them takes all of the model. */
+TEST(accelerators_that_are_as_fast_compute_branches_at_once)
+{
+    ANeuralNetworksExecution *execution;
+    struct diamond diamond;
+    float out[N];
+
+    split_rules(EQUALS);
+    diamond.model = make_diamond();
+    diamond.compilation = split_compile(diamond.model, 2);
+    ck_assert_uint_eq(split_count_parts(diamond.compilation), 3);
+    hold(EQUALS);
     execution = start(diamond.compilation, out);
     OK(ANeuralNetworksExecution_compute(execution));
     check_output(out);
@@ -112,7 +134,7 @@ TEST(two_parts_of_a_burst_compute_at_once)
     float out[N];
 
     diamond_init(&diamond);
-    hold();
+    hold(DIAMOND);
     execution = start(diamond.compilation, out);
     OK(ANeuralNetworksBurst_create(diamond.compilation, &burst));
     OK(ANeuralNetworksExecution_burstCompute(execution, burst));
@@ -167,5 +189,7 @@ TEST(many_executions_in_parts_all_end)
 }
 TEST_END
 
-CHECK_MAIN("side by side", two_devices_compute_at_once, two_parts_of_a_burst_compute_at_once,
-           a_part_that_fails_beside_another_fails_the_whole, many_executions_in_parts_all_end)
+CHECK_MAIN("side by side", two_devices_compute_at_once,
+           accelerators_that_are_as_fast_compute_branches_at_once,
+           two_parts_of_a_burst_compute_at_once, a_part_that_fails_beside_another_fails_the_whole,
+           many_executions_in_parts_all_end)

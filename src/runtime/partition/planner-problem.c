@@ -32,8 +32,9 @@ static bool may_compute(const struct nn_rt_planner *planner, uint32_t d, uint32_
                         const struct nn_rt_reach *reach)
 {
     uint8_t verdict = planner->devices[d].verdicts[operation];
+    bool is_guessed = reach->is_guess && verdict == NNHAL_VERDICT_UNASKED;
 
-    if (verdict != NNHAL_VERDICT_TAKEN)
+    if (verdict != NNHAL_VERDICT_TAKEN && !is_guessed)
         return false;
     if (reach->only < planner->n_devices)
         return d == reach->only;
@@ -141,6 +142,7 @@ int nn_rt_planner_pose(const struct nn_rt_planner *planner, const struct nn_rt_r
                           (size_t)n_controls * n_operands, arena),
         .places = list_places(planner, n_controls, arena),
         .is_merging = true,
+        .is_sharing = reach->may_share,
     };
     if (!ret_problem->costs_ns || !ret_problem->launch_ns || !ret_problem->move_ns ||
         !ret_problem->places)

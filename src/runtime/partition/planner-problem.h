@@ -32,6 +32,8 @@ struct nn_rt_planner {
 struct nn_rt_reach {
     uint32_t only;   /* the device that computes all of it; n_devices: there is none */
     bool is_crowded; /* into too many parts: the last resort computes any operation */
+    bool is_guess;   /* devices that were not asked take everything */
+    bool may_share;  /* branches may go to several devices that compute at the same time */
 };
 
 /* nn_rt_planner_pose() - in what decides, time or energy. What it points to is the planner's and the

@@ -11,6 +11,7 @@
 #include "runtime/partition/part-model.h"
 #include "runtime/partition/settings.h"
 #include "runtime/partition/verdicts.h"
+#include "runtime/partition/wave-time.h"
 
 #include <string.h>
 
@@ -268,7 +269,82 @@ int nn_rt_planner_list_controls(struct nn_rt_planner *planner, struct nn_why *wh
     return r ? r : find_controls(planner);
 }
 
-/* Returns: 0 with a device that computes it all, or n_devices: all were asked; and others. */
+/* -- branches -------------------------------------------------------------------------- */
+
+/* Whether two devices could compute at the same time, and may have branches of one model. Energy is no
+ * less by that, and the user's order has one device for all. */
+static bool may_share(const struct nn_rt_planner *planner)
+{
+    uint32_t place = (uint32_t)NN_RT_PLACE_ANY;
+
+    if (planner->preference == NNHAL_LOW_POWER || planner->is_ordered ||
+        nn_rt_settings_partitioning() == NN_RT_PARTITIONING_OFF)
+        return false;
+    for (uint32_t d = 0; d < planner->n_devices; d++) {
+        if (planner->devices[d].is_last_resort)
+            continue;
+        if (place != (uint32_t)NN_RT_PLACE_ANY && planner->weights.places[d] != place)
+            return true;
+        place = planner->weights.places[d];
+    }
+    return false;
+}
+
+/* device: of the partitioner, which counts control flow, too. */
+static bool is_unasked(const struct nn_rt_planner *planner, uint32_t device)
+{
+    return device < planner->n_devices &&
+           planner->devices[device].verdicts[0] == NNHAL_VERDICT_UNASKED;
+}
+
+/* As if all that were not asked took everything.
+ * Returns: 0 with a device that was not asked and would get a branch, or n_devices; -ENOMEM. */
+static int find_helper(const struct nn_rt_planner *planner, uint32_t *ret_helper,
+                       bool *ret_is_shared)
+{
+    const struct nn_rt_reach reach = {
+        .only = planner->n_devices, .is_guess = true, .may_share = true};
+    struct nn_rt_partition_problem problem;
+    struct nn_rt_partitioning partitioning;
+    struct nn_arena scratch;
+    uint32_t operation = 0;
+    int r;
+
+    *ret_helper = planner->n_devices;
+    nn_arena_init(&scratch, 0);
+    r = nn_rt_planner_pose(planner, &reach, &scratch, &problem);
+    if (!r)
+        r = nn_rt_partition(&problem, &scratch, &partitioning, &operation);
+    *ret_is_shared = !r && partitioning.n_partitions > 1;
+    for (uint32_t p = 0; *ret_is_shared && p < partitioning.n_partitions; p++)
+        if (is_unasked(planner, partitioning.devices[p]))
+            *ret_helper = partitioning.devices[p];
+    nn_arena_done(&scratch);
+    return r < 0 ? r : 0;
+}
+
+/* One device takes all: who could compute branches of it meanwhile is asked, too.
+ * Returns: 0 with that device, or n_devices: several share it; and others. */
+static int ask_helpers(struct nn_rt_planner *planner, struct nn_why *why, uint32_t *whole)
+{
+    uint32_t helper = planner->n_devices;
+    bool is_shared = false;
+    int r = 0;
+
+    do {
+        if (helper < planner->n_devices)
+            r = ask_device(planner, helper, why);
+        if (!r)
+            r = find_helper(planner, &helper, &is_shared);
+    } while (!r && helper < planner->n_devices);
+    if (is_shared)
+        *whole = planner->n_devices;
+    return r;
+}
+
+/* -- asking all that is to be asked ------------------------------------------------------- */
+
+/* Returns: 0 with a device that computes it all, or n_devices: several do; and others. */
 static int ask_devices(struct nn_rt_planner *planner, struct nn_why *why, uint32_t *ret_whole)
 {
     int r = 0;
@@ -290,6 +366,8 @@ static int ask_devices(struct nn_rt_planner *planner, struct nn_why *why, uint32
         if (!r && is_settled(planner, d))
             *ret_whole = d;
     }
+    if (!r && *ret_whole < planner->n_devices && may_share(planner))
+        r = ask_helpers(planner, why, ret_whole);
     return r;
 }
 
@@ -400,7 +478,7 @@ static void name_controls(const struct nn_rt_planner *planner, struct nn_rt_plan
 static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct nn_arena *scratch,
                      struct nn_why *why, struct nn_rt_plan *plan)
 {
-    struct nn_rt_reach reach = {.only = only};
+    struct nn_rt_reach reach = {.only = only, .may_share = may_share(planner)};
     struct nn_rt_partition_problem problem;
     struct nn_rt_partitioning partitioning;
     uint32_t operation = 0;

@@ -4,9 +4,9 @@
  * Asks devices which operations they take, weighs what they were measured to cost, or declare
  * (cost.h), and lets the partitioner decide (partition.h). The device that would be
  * cheapest for the whole model is asked first; if it takes everything and no
- * mixture could be cheaper, no other is asked. A device that then fails to
- * prepare its part is told of by nn_rt_planner_refuse(), and the next plan does
- * without it there.
+ * mixture could be cheaper, no other is asked, but for those that would get branches
+ * to compute meanwhile (sharing.h). A device that then fails to prepare its part is
+ * told of by nn_rt_planner_refuse(), and the next plan does without it there.
  *
  * nnapi-reference, which is always there, stands behind the others however little it
  * would cost: where the application or the user did not name it, it is asked for what the

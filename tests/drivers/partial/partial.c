@@ -15,6 +15,7 @@
  *     time=0.1        performance of all types, and power
  *     time-q8=0.1     of TENSOR_QUANT8_ASYMM alone
  *     power=0.5
+ *     type=accelerator  in place of a CPU
  *     version=2       of the driver, else that of nnhal-cpu
  *     level=29        the feature level, else that of nnhal-cpu
  *     open-ms=100     what opening the device takes
@@ -370,6 +371,8 @@ _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
     declare_performance();
     partial = *cpu;
     partial.name = PARTIAL_NAME;
+    if (is_value("type", "accelerator"))
+        partial.type = NNHAL_DEVICE_ACCELERATOR;
     partial.version = choose_version();
     partial.feature_level = (int64_t)find_number("level", (double)cpu->feature_level);
     partial.capabilities = &capabilities;

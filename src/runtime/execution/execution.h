@@ -39,6 +39,9 @@ struct nn_rt_execution_shape {
 struct ANeuralNetworksExecution {
     struct nn_rt_object object;
     ANeuralNetworksCompilation *compilation;
+    /* Whose inputs tell which request it is before its own are made (suspect.h); borrowed; NULL: its
+     * own do. */
+    const ANeuralNetworksExecution *known_by;
     enum nn_rt_execution_state state; /* atomic */
     int result;                       /* ResultCode of the last computation; atomic */
     bool is_reusable;

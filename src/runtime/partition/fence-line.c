@@ -7,6 +7,7 @@
 #include "runtime/execution/fallback.h"
 #include "runtime/execution/outcome.h"
 #include "runtime/execution/reply.h"
+#include "runtime/execution/suspect.h"
 #include "runtime/partition/exchange.h"
 
 /* A part that was launched, or is to be. */
@@ -118,8 +119,10 @@ static int make_part(struct nn_rt_fence_line *line, uint32_t number, struct nn_w
     part->number = number;
     part->link = &part->own;
     part->own = (struct nn_rt_link){.fence_fd = -1, .deadline_ns = NNHAL_NO_TIME};
-    if (line->n_parts)
+    if (line->n_parts) {
         part->own.inner = &line->parts[line->n_parts - 1].own;
+        part->execution->known_by = line->whole; /* its own inputs are made later */
+    }
     line->n_parts++;
     part->execution->loop_timeout_ns = line->whole->loop_timeout_ns;
     r = nn_rt_exchange_set_arguments(&line->exchange, planned, part->execution);
@@ -167,6 +170,30 @@ static int line_new(ANeuralNetworksExecution *whole, struct nn_why *why,
 }
 
 /* -- launching ------------------------------------------------------------------------------ */
+
+/* Before any is launched: those before one that is refused would be computed for nothing. Counts as a
+ * failure of its device. */
+static int check_part(struct line_part *part, struct nn_why *why)
+{
+    ANeuralNetworksDevice *device = part->execution->compilation->device;
+    int r = nn_rt_suspect_check(part->execution, device, why);
+    struct nn_why dropped = {0};
+
+    if (r && !nn_rt_execution_begin(part->execution, ANNDIAG_EXECUTION_MODE_UNKNOWN, &dropped)) {
+        part->execution->device = device;
+        nn_rt_execution_end(part->execution, r);
+    }
+    return r;
+}
+
+static int check_parts(struct nn_rt_fence_line *line, struct nn_why *why)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; !r && i < line->n_parts; i++)
+        r = check_part(&line->parts[i], why);
+    return r;
+}
 
 /* After that of the part before, which is link's inner one. */
 static int launch_part(struct line_part *part, const struct nn_rt_fenced_request *request,
@@ -242,6 +269,8 @@ int nn_rt_fence_line_launch(ANeuralNetworksExecution *execution,
     int r = is_suited(execution, request) ? line_new(execution, why, &line)
                                           : NN_RT_FENCED_E_UNSUITED;
 
+    if (!r)
+        r = check_parts(line, why);
     if (r)
         return r;
     last = &line->parts[line->n_parts - 1];

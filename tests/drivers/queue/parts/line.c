@@ -4,6 +4,7 @@
 #include "support/threads.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -150,11 +151,16 @@ ANeuralNetworksEvent *line_start(ANeuralNetworksExecution *execution,
     return event;
 }
 
-ANeuralNetworksEvent *line_launch(int node, enum queue_deed deed)
+static void give_orders(int node, enum queue_deed deed)
 {
     memset(stand.floats, 0, set_bytes);
     memset(line_result(0), POISON, N_BYTES);
     line_orders(node)[QUEUE_DEED] = (float)deed;
+}
+
+ANeuralNetworksEvent *line_launch(int node, enum queue_deed deed)
+{
+    give_orders(node, deed);
     return line_start(stand.execution, NULL);
 }
 
@@ -215,6 +221,25 @@ int line_run(int node, enum queue_deed deed)
     line_open_gates();
     r = ANeuralNetworksEvent_wait(event);
     ANeuralNetworksEvent_free(event);
+    return r;
+}
+
+int line_try(int node, enum queue_deed deed)
+{
+    ANeuralNetworksEvent *before = NULL, *event = NULL;
+    int fence = eventfd(0, EFD_CLOEXEC), r;
+
+    give_orders(node, deed);
+    line_open_gates();
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fence, &before));
+    r = ANeuralNetworksExecution_startComputeWithDependencies(
+        stand.execution, (const ANeuralNetworksEvent *const *)&before, 1, 0, &event);
+    ck_assert_int_eq(eventfd_write(fence, 1), 0);
+    if (r == ANEURALNETWORKS_NO_ERROR)
+        r = ANeuralNetworksEvent_wait(event);
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksEvent_free(before);
+    close(fence);
     return r;
 }
 

@@ -55,6 +55,10 @@ ANeuralNetworksEvent *line_launch(int node, enum queue_deed deed);
 /* line_run() - the same with open gates. Returns: what became of it. */
 int line_run(int node, enum queue_deed deed);
 
+/* line_try() - with gates that are open from the beginning, the same request each time, which begins when it
+ * has been handed over. Returns: what became of it, also if the devices were not handed it. */
+int line_try(int node, enum queue_deed deed);
+
 /* line_check_runs() - that all is as it should be. */
 void line_check_runs(void);
 

@@ -173,6 +173,45 @@ TEST(a_part_that_dies_is_the_only_one_to_blame)
 }
 TEST_END
 
+/* Another request, so that what lies where values are made is not what they were. */
+static void run_with_seven(void)
+{
+    ANeuralNetworksEvent *event;
+
+    line_check_runs();
+    stand.floats[QUEUE_NUMBER] = 7;
+    event = line_start(stand.execution, NULL);
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_double_eq(line_result(0)[QUEUE_NUMBER], 70000 + NUMBER);
+    ANeuralNetworksEvent_free(event);
+}
+
+/* Its inputs are made between the launch and the death. */
+TEST(a_part_that_killed_twice_is_not_tried_a_third_time)
+{
+    struct nnhal_device_counts before[N_DEVICES];
+    char why[512];
+
+    if (chain_is_way("embedded"))
+        return;
+    line_begin(false);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(line_try(2, QUEUE_DIE), ANEURALNETWORKS_DEAD_OBJECT);
+        services_restart(line_device_of(2));
+        run_with_seven();
+    }
+    services_count(before);
+    ck_assert_int_eq(line_try(2, QUEUE_DIE), ANEURALNETWORKS_DEAD_OBJECT);
+    nnhal_execution_get_error(stand.execution, why, sizeof(why));
+    ck_assert_msg(strstr(why, "died twice") != NULL, "%s", why);
+    services_check_blame(before, line_device_of(2));
+    line_check_untouched();
+    line_check_runs();
+    ck_assert_float_eq(line_result(0)[QUEUE_ACTIVE], 1);
+    line_finish();
+}
+TEST_END
+
 /* The first part waits at its gate, and the others for it. */
 static ANeuralNetworksEvent *begin_with_first_part(struct nnhal_device_counts before[N_DEVICES])
 {
@@ -309,7 +348,9 @@ CHECK_MAIN("fence-line-" WAY, parts_are_queued_while_the_first_one_runs,
            a_part_that_fails_is_the_only_one_to_blame,
            a_part_that_fails_before_it_begins_is_the_only_one_to_blame,
            a_line_that_depends_on_a_failure_blames_nobody,
-           a_part_that_dies_is_the_only_one_to_blame, the_whole_fails_where_the_last_one_dies_first,
+           a_part_that_dies_is_the_only_one_to_blame,
+           a_part_that_killed_twice_is_not_tried_a_third_time,
+           the_whole_fails_where_the_last_one_dies_first,
            what_is_computed_for_nothing_disturbs_nobody,
            a_process_that_ends_after_its_part_takes_no_result,
            a_process_that_was_killed_before_is_replaced, a_process_that_is_stopped_stops_no_wait)

@@ -255,7 +255,8 @@ int nnhal_compilation_get_verdict(const ANeuralNetworksCompilation *compilation,
 struct nnhal_part_cost {
     size_t size;
     uint64_t n_computations; /* that were measured; 0: none yet, and all that follows is 0 */
-    uint64_t total_ns;       /* from the call to its end, as this process saw it */
+    uint64_t total_ns;       /* from the call to its end, as this process saw it; of a part that
+                              * another one's fence starts from that to its end, as the driver says */
     uint64_t compute_ns;     /* on the device, which reads its inputs where they are; 0: it does
                               * not tell */
     uint64_t move_ns;        /* in the driver beside that: what it copies to and from its device */
@@ -263,9 +264,10 @@ struct nnhal_part_cost {
 };
 
 /* nnhal_compilation_get_cost() - what a part of the plan takes, beside what was expected of it. Each
- * computation of a model in parts is measured, but for those whose devices start each other by fences;
- * of a model that one device computes those are which have ANeuralNetworksExecution_setMeasureTiming()
- * and come after nnhal_compilation_get_plan(). part counts from 0. Any thread.
+ * computation of a model in parts is measured; where devices start each other by fences those parts are of
+ * which drivers tell how long they took. Of a model that one device computes those computations are which
+ * have ANeuralNetworksExecution_setMeasureTiming() and come after nnhal_compilation_get_plan(). part counts
+ * from 0. Any thread.
  * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless finish() succeeded;
  * ANEURALNETWORKS_BAD_DATA: no such part, or size is too small for total_ns;
  * ANEURALNETWORKS_OUT_OF_MEMORY. */

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { N = 4, TIMES = 5, DELAY_US = 2000 };
 
@@ -82,6 +84,53 @@ TEST(each_part_is_measured)
 }
 TEST_END
 
+/* In and out in one memory. */
+static void run_in_line(ANeuralNetworksCompilation *compilation, ANeuralNetworksMemory *memory)
+{
+    const size_t n_bytes = N * sizeof(float);
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksEvent *event = NULL;
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, memory, 0, n_bytes));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, memory, n_bytes, n_bytes));
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(execution, NULL, 0, 0, &event));
+    OK(ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    ANeuralNetworksExecution_free(execution);
+}
+
+/* As far as drivers tell: the second one does not know when the fence signals that it waits for. */
+TEST(parts_that_fences_start_are_measured)
+{
+    static const uint32_t numbers[] = {3, 4};
+    ANeuralNetworksModel *model = make_model();
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemory *memory = NULL;
+    int fd = memfd_create("values", MFD_CLOEXEC);
+
+    ck_assert_int_eq(ftruncate(fd, 2 * N * sizeof(float)), 0);
+    OK(ANeuralNetworksMemory_createFromFd(2 * N * sizeof(float), PROT_READ | PROT_WRITE, fd, 0,
+                                          &memory));
+    split_rules("3:only=ABS,async=1;4:only=EXP,async=1");
+    compilation = split_compile_on(model, 2, numbers);
+    for (uint32_t i = 0; i < TIMES; i++)
+        run_in_line(compilation, memory);
+    for (uint32_t part = 0; part < 2; part++) {
+        struct nnhal_part_cost cost = find_cost(compilation, part);
+
+        ck_assert_uint_eq(cost.n_computations, TIMES);
+        ck_assert_uint_gt(cost.compute_ns, 0);
+        ck_assert_uint_ge(cost.total_ns, cost.compute_ns);
+        ck_assert_uint_eq(cost.launch_ns, 0);
+    }
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksMemory_free(memory);
+    ANeuralNetworksModel_free(model);
+    close(fd);
+}
+TEST_END
+
 TEST(what_one_device_computes_is_measured_if_it_is_asked_for)
 {
     ANeuralNetworksModel *model = make_model();
@@ -142,5 +191,6 @@ TEST(a_cost_that_there_is_not_is_refused)
 }
 TEST_END
 
-CHECK_MAIN("costs", each_part_is_measured, what_one_device_computes_is_measured_if_it_is_asked_for,
+CHECK_MAIN("costs", each_part_is_measured, parts_that_fences_start_are_measured,
+           what_one_device_computes_is_measured_if_it_is_asked_for,
            what_another_device_does_instead_is_not_counted, a_cost_that_there_is_not_is_refused)

@@ -9,6 +9,7 @@
 #include "runtime/execution/reply.h"
 #include "runtime/execution/suspect.h"
 #include "runtime/partition/exchange.h"
+#include "runtime/partition/record.h"
 
 /* A part that was launched, or is to be. */
 struct line_part {
@@ -125,6 +126,7 @@ static int make_part(struct nn_rt_fence_line *line, uint32_t number, struct nn_w
     }
     line->n_parts++;
     part->execution->loop_timeout_ns = line->whole->loop_timeout_ns;
+    part->execution->measure = true; /* for the plan's record */
     r = nn_rt_exchange_set_arguments(&line->exchange, planned, part->execution);
     if (!r && !is_part_suited(part))
         r = NN_RT_FENCED_E_UNSUITED;
@@ -314,12 +316,26 @@ static enum nn_rt_fenced_end look_before_part(const struct nn_rt_fence_line *lin
     return i > 0 ? line->parts[i - 1].end : nn_rt_links_look(&line->parts[0].own.before);
 }
 
+/* As its driver tells it: this side does not see when it begins. */
+static void note_duration(const struct nn_rt_fence_line *line, const struct line_part *part)
+{
+    const struct nnhal_timing *timing = &part->execution->timing_fenced;
+    uint64_t driver_ns = timing->time_in_driver_ns, device_ns = timing->time_on_device_ns;
+    uint64_t total_ns = driver_ns != NNHAL_NO_TIME ? driver_ns : device_ns;
+
+    if (total_ns != NNHAL_NO_TIME)
+        nn_rt_record_note_duration(line->plan->record, part->number,
+                                   &(struct nn_rt_duration){total_ns, driver_ns, device_ns});
+}
+
 /* Of one that has ended by itself, perhaps before it could begin. What was made stays where a process ends after that. */
 static int collect_part(struct nn_rt_fence_line *line, uint32_t i, struct nn_why *why)
 {
     struct line_part *part = &line->parts[i];
     int r = nn_rt_fenced_collect(part->execution, &part->fenced, part->end, NNHAL_NO_TIME, why);
 
+    if (!r)
+        note_duration(line, part);
     if (r == ANEURALNETWORKS_DEAD_OBJECT && part->end == NN_RT_FENCED_WELL && i + 1 < line->n_parts)
         r = 0;
     nn_rt_execution_end(part->execution, r);

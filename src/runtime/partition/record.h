@@ -4,7 +4,7 @@
  * Of each value between parts the most bytes that it has had: whose size nothing tells before it is made
  * has that room the next time. Of each part what its last computations took, of which medians are told:
  *
- *     total     from the call to its end, on this side
+ *     total     from the call to its end, on this side; where fences begin it, as its driver says
  *     driver    in the driver, as the device says
  *     device    on the device, as the device says
  *

@@ -408,28 +408,55 @@ static uint32_t choose_devices(uint32_t seed, uint32_t numbers[N_DEVICES])
     return n;
 }
 
+/* What was seen of an execution. */
+struct sight {
+    uint32_t n_parts;
+    uint32_t n_residents; /* values that stay in a device */
+    bool was_line;        /* its parts started each other by fences */
+};
+
+/* Where a thread computes a part, its call takes longer than the driver says that it had it; of what a
+ * fence has begun nothing but the latter is known. */
+static bool was_line(const ANeuralNetworksCompilation *compilation, uint32_t n_parts)
+{
+    bool is_line = n_parts > 1;
+
+    for (uint32_t i = 0; i < n_parts; i++) {
+        struct nnhal_part_cost cost = {.size = sizeof(cost)};
+
+        OK(nnhal_compilation_get_cost(compilation, i, &cost));
+        is_line &= cost.n_computations == 1 && cost.launch_ns == 0;
+    }
+    return is_line;
+}
+
+/* What a device takes is asked once for a model: each compilation has models of its own. */
+static struct sight compute(const struct builder *b, uint32_t n_devices, const uint32_t *numbers,
+                            enum way way, uint32_t seed, struct results *ret)
+{
+    ANeuralNetworksCompilation *compilation;
+    struct split_models models;
+    struct sight sight;
+
+    split_models_init(&models, b, is_open(seed));
+    compilation = split_compile_on(models.graphs[0], n_devices, numbers);
+    sight.n_parts = split_count_parts(compilation);
+    sight.n_residents = split_count_residents(compilation);
+    run(b, compilation, way, seed, ret);
+    sight.was_line = was_line(compilation, sight.n_parts);
+    ANeuralNetworksCompilation_free(compilation);
+    split_models_done(&models);
+    return sight;
+}
+
 /* What the deal came to. */
 struct tally {
     uint32_t n_split;                /* graphs in several parts */
     uint32_t n_asynchronous_triples; /* behind fences */
     uint32_t n_residents;            /* values that stay in a device */
+    uint32_t n_fenced;               /* behind fences, in several parts, of known shapes */
+    uint32_t n_lines;                /* of these: most have outputs of an early part, too */
 };
-
-/* What a device takes is asked once for a model: each compilation has models of its own. */
-static void compute(const struct builder *b, uint32_t n_devices, const uint32_t *numbers,
-                    enum way way, uint32_t seed, struct results *ret, struct tally *tally)
-{
-    ANeuralNetworksCompilation *compilation;
-    struct split_models models;
-
-    split_models_init(&models, b, is_open(seed));
-    compilation = split_compile_on(models.graphs[0], n_devices, numbers);
-    tally->n_split += split_count_parts(compilation) > 1;
-    tally->n_residents += split_count_residents(compilation);
-    run(b, compilation, way, seed, ret);
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
-}
 
 static bool is_asynchronous_triple(uint32_t n_devices, const uint32_t *numbers)
 {
@@ -452,19 +479,24 @@ static void compare(uint32_t seed, struct tally *tally)
     enum way way = (enum way)(seed / 2 % WAY_N);
     uint32_t n_devices, numbers[N_DEVICES] = {0};
     static struct results expected, got;
+    struct sight sight;
     struct builder b;
 
     builder_init(&b, 1);
     random_model_make(&b, &choices, SIDE);
     add_tail(&b, choose_tail(seed));
     split_rules(DEVICE_RULES);
-    compute(&b, 1, &plain, WAY_COMPUTE, seed, &expected, tally);
+    compute(&b, 1, &plain, WAY_COMPUTE, seed, &expected);
     if (way == WAY_FENCED) {
-        compute(&b, 1, &asynchronous, way, seed, &got, tally);
+        compute(&b, 1, &asynchronous, way, seed, &got);
         check_bits(&expected, &got, seed);
     }
     n_devices = choose_devices(seed, numbers);
-    compute(&b, n_devices, numbers, way, seed, &got, tally);
+    sight = compute(&b, n_devices, numbers, way, seed, &got);
+    tally->n_split += sight.n_parts > 1;
+    tally->n_fenced += way == WAY_FENCED && sight.n_parts > 1 && !is_open(seed);
+    tally->n_lines += sight.was_line;
+    tally->n_residents += sight.n_residents;
     tally->n_asynchronous_triples += way == WAY_FENCED &&
                                      is_asynchronous_triple(n_devices, numbers);
     check_bits(&expected, &got, seed);
@@ -482,6 +514,8 @@ TEST(random_graphs_split_at_random_have_the_same_bits)
     ck_assert_uint_gt(tally.n_split, rounds * 3 / 4);
     ck_assert_uint_gt(tally.n_asynchronous_triples, 0);
     ck_assert_uint_gt(tally.n_residents, 0);
+    ck_assert_uint_gt(tally.n_fenced, 0);
+    ck_assert_uint_ge(20 * tally.n_lines, tally.n_fenced);
     ck_assert_uint_gt(count_threads_of(getpid(), "fence-queue").n_threads, 0);
 }
 TEST_END

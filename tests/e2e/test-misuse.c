@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an application must not do gets its code wherever the driver runs, costs no process and leaves
  * nothing behind. */
+#include "support/ended-threads.h"
 #include "ways.h"
 
 #include <android/NeuralNetworksExtensions.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services.h"
 
+#include "support/ended-threads.h"
 #include "support/find-device.h"
 
 #include <nnhal/ext.h>
@@ -110,16 +111,6 @@ int32_t services_pid(const ANeuralNetworksDevice *device)
     OK(nnhal_device_get_where(device, &where));
     return where.pid;
 }
-
-#ifdef __SANITIZE_THREAD__
-/* Drivers end before this process does. The thread of a connection to one ends with it, and is
- * joined when the device is opened anew, which is not always done. */
-__attribute__((__visibility__("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "report_thread_leaks=0";
-}
-#endif
 
 void services_count(struct nnhal_device_counts counts[N_DEVICES])
 {

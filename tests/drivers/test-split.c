@@ -17,8 +17,11 @@ enum {
     N_LOOPS = 3,            /* at most */
 };
 
-/* Some are asynchronous, some have memory of their own. */
-#define DEVICE_RULES "1:buffers=100;2:buffers=100;3:async=1;4:async=1,buffers=100;"
+/* Accelerators, so slow that their branches are worth sharing. Some are asynchronous, some have memory of
+ * their own. */
+#define DEVICE_RULES                                                                               \
+    "*:type=accelerator,time=900;"                                                                 \
+    "1:buffers=100;2:buffers=100;3:async=1;4:async=1,buffers=100;"
 
 struct results {
     uint8_t bytes[2][MAX_BYTES];

@@ -201,8 +201,9 @@ struct nnhal_plan {
     const struct nnhal_plan_part *parts;
     const struct nnhal_plan_device *devices;
     uint32_t n_operations;
-    uint32_t n_before;    /* parts before those that did not pay were merged */
-    uint64_t expected_ns; /* the parts' times together, also where low power decided */
+    uint32_t n_before;    /* parts before those that did not pay were merged; n_parts at least */
+    uint64_t expected_ns; /* the parts' times together, of those that different processors compute
+                           * side by side the longest; also where low power decided */
 };
 
 /* nnhal_compilation_get_plan() - which devices compute which parts of the model, and why. What they

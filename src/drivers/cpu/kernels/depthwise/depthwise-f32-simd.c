@@ -3,11 +3,13 @@
  *
  * A vector of channels of 8 or 4 neighboring positions is computed together: their sums stay in
  * registers, enough of them that none waits for the one before, and data that several positions need
- * is loaded once where filter and stride are constants here. Taps outside of the input are left
- * out; between the edges no position has any to the left or right.
+ * is loaded once where filter and stride are constants here. So are, with a vertical stride of 1, those
+ * of two rows, most of whose input is the same. Taps outside of the input are left out; between the
+ * edges no position has any to the left or right.
  *
- * Fewer channels than a vector has are repeated in the filter where that fills one: with stride 1
- * the next positions follow in memory under every tap, and a vector serves them all.
+ * Channels that fill no vector are repeated in the filter where a few times do: with stride 1 the next
+ * positions follow in memory under every tap, and vectors serve them, too: three of 16 lanes two
+ * positions of 24 channels.
  *
  * For constant filters and float32 data in [N,H,W,C]; depthwise-c.c takes the rest. */
 #include "base/arith.h"
@@ -21,8 +23,12 @@
 
 enum {
     LANES = NN_LANES_F32,
-    MANY_CELLS = 8, /* that are computed together, */
+    MANY_CELLS = 8, /* vectors of a row that are computed together, */
     FEW_CELLS = 4,  /* and in short rows */
+    MANY_PAIRS = LANES == 16 ? MANY_CELLS : FEW_CELLS, /* of two rows */
+    MOST_ROWS = 2,
+    MOST_TAPS = 5,     /* of a row of a filter whose width is a constant */
+    MOST_TOGETHER = 4, /* positions that vectors serve which channels do not fill */
 };
 
 struct depthwise_f32_simd_params {
@@ -33,9 +39,15 @@ struct depthwise_f32_simd_params {
 
 /* ---- the packed form: bias, then filter, [taps][packed channels] ---- */
 
+/* Channels are repeated until they fill vectors, if that is soon. */
 static size_t packed_channels(size_t n)
 {
-    return n && LANES % n == 0 ? LANES : n;
+    if (n && LANES % n == 0)
+        return LANES;
+    for (size_t i = 1; n > LANES && i <= MOST_TOGETHER; i++)
+        if (i * n % LANES == 0)
+            return i * n;
+    return n;
 }
 
 static bool find_weights_bytes(const uint32_t *filter, size_t *ret_bytes)
@@ -94,9 +106,11 @@ struct depthwise_f32_job {
     const struct nn_conv_shape *shape;
     struct nn_conv_sizes in, out;
     size_t filter_h, filter_w, filter_c;
-    size_t together;            /* positions that one vector serves */
+    size_t together;            /* positions that the packed channels serve */
     size_t tap_step, cell_step; /* elements of the input from tap to tap, from vector to vector */
     size_t row_step;            /* from one row of taps to the next */
+    size_t first, end;          /* positions of a row whose taps are all inside, left and right */
+    bool has_pairs;             /* two rows share most of what is under them */
     const float *input, *bias, *filter;
     float *output;
     float low, high;
@@ -115,138 +129,206 @@ NN_INLINE nn_vector_f32 load_lanes(const float *from, size_t n)
     return n == LANES ? nn_load_f32(from) : nn_load_few_f32(from, n);
 }
 
-/* n vectors of lanes channels. n, filter_w and ratio are constant where this is called: filter_w is 0
- * where only some taps are inside, ratio is cell_step in units of tap_step or 0. */
-NN_INLINE void cells_run(const struct depthwise_f32_job *job, const struct cells_f32 *at,
-                         size_t lanes, const size_t n, const size_t filter_w, const size_t ratio)
+NN_INLINE void store_lanes(float *to, nn_vector_f32 v, size_t n)
 {
-    size_t cell_step = ratio ? ratio * job->tap_step : job->cell_step;
-    size_t first_x = filter_w ? 0 : at->first_x, end_x = filter_w ? filter_w : at->end_x;
-    size_t out_step = job->together * job->out.c;
-    nn_vector_f32 sums[MANY_CELLS];
+    if (n == LANES)
+        nn_store_f32(to, v);
+    else
+        nn_store_few_f32(to, v, n);
+}
 
-#pragma GCC unroll 8
-    for (size_t i = 0; i < n; i++)
-        sums[i] = load_lanes(job->bias + at->c, lanes);
-    for (size_t y = at->first_y; y < at->end_y; y++) {
-        const float *data = at->data + y * job->row_step + at->c;
-        const float *filter = job->filter + y * job->filter_w * job->filter_c + at->c;
+/* Adds to the sums of n vectors in rows [first, end) what row y of the input under them gives: it is row
+ * y - i of the taps of row i. ratio is how many taps lie between vectors. A vector of data is loaded once
+ * for all taps and rows that meet it. */
+NN_INLINE void taps_add(const struct depthwise_f32_job *job, const struct cells_f32 *at,
+                        size_t lanes, size_t y, nn_vector_f32 sums[MOST_ROWS][MANY_CELLS],
+                        const size_t first, const size_t end, const size_t n, const size_t filter_w,
+                        const size_t ratio)
+{
+    const float *data = at->data + y * job->row_step + at->c;
+    nn_vector_f32 w[MOST_ROWS][MOST_TAPS];
+
+#pragma GCC unroll 2
+    for (size_t i = first; i < end; i++)
+#pragma GCC unroll 5
+        for (size_t x = 0; x < filter_w; x++)
+            w[i][x] = load_lanes(job->filter + ((y - i) * filter_w + x) * job->filter_c + at->c,
+                                 lanes);
+#pragma GCC unroll 19
+    for (size_t at_tap = 0; at_tap < (n - 1) * ratio + filter_w; at_tap++) {
+        nn_vector_f32 v = load_lanes(data + at_tap * job->tap_step, lanes);
 
 #pragma GCC unroll 5
-        for (size_t x = first_x; x < end_x; x++) {
-            nn_vector_f32 w = load_lanes(filter + x * job->filter_c, lanes);
-
-#pragma GCC unroll 8
-            for (size_t i = 0; i < n; i++)
-                sums[i] = nn_madd_f32(load_lanes(data + x * job->tap_step + i * cell_step, lanes),
-                                      w, sums[i]);
-        }
+        for (size_t x = 0; x < filter_w; x++)
+            if (at_tap >= x && (at_tap - x) % ratio == 0 && (at_tap - x) / ratio < n)
+#pragma GCC unroll 2
+                for (size_t i = first; i < end; i++)
+                    sums[i][(at_tap - x) / ratio] = nn_madd_f32(v, w[i][x],
+                                                                sums[i][(at_tap - x) / ratio]);
     }
-#pragma GCC unroll 8
-    for (size_t i = 0; i < n; i++) {
-        nn_vector_f32 v = nn_clamp_vector_f32(sums[i], job->low, job->high);
+}
 
-        if (lanes == LANES)
-            nn_store_f32(at->out + at->c + i * out_step, v);
+/* The same of one row, for any filter, of which some taps may be outside, and any step. */
+NN_INLINE void any_taps_add(const struct depthwise_f32_job *job, const struct cells_f32 *at,
+                            size_t lanes, size_t y, nn_vector_f32 *sums, const size_t n)
+{
+    const float *data = at->data + y * job->row_step + at->c;
+    const float *filter = job->filter + y * job->filter_w * job->filter_c + at->c;
+
+    for (size_t x = at->first_x; x < at->end_x; x++) {
+        nn_vector_f32 w = load_lanes(filter + x * job->filter_c, lanes);
+
+#pragma GCC unroll 8
+        for (size_t i = 0; i < n; i++)
+            sums[i] = nn_madd_f32(load_lanes(data + x * job->tap_step + i * job->cell_step, lanes),
+                                  w, sums[i]);
+    }
+}
+
+/* n vectors of lanes channels in n_rows rows. n_rows, n, filter_w and ratio are constant where this is
+ * called: filter_w is 0 for any_taps_add(). Two rows have filters as high as wide, all of whose taps are
+ * inside. */
+NN_INLINE void cells_run(const struct depthwise_f32_job *job, const struct cells_f32 *at,
+                         size_t lanes, const size_t n_rows, const size_t n, const size_t filter_w,
+                         const size_t ratio)
+{
+    const float low = job->low, high = job->high;
+    size_t out_step = job->together * job->out.c;
+    nn_vector_f32 sums[MOST_ROWS][MANY_CELLS];
+
+#pragma GCC unroll 2
+    for (size_t i = 0; i < n_rows; i++)
+#pragma GCC unroll 8
+        for (size_t j = 0; j < n; j++)
+            sums[i][j] = load_lanes(job->bias + at->c, lanes);
+    if (n_rows > 1) {
+        taps_add(job, at, lanes, 0, sums, 0, 1, n, filter_w, ratio);
+#pragma GCC unroll 4
+        for (size_t y = 1; y < filter_w; y++)
+            taps_add(job, at, lanes, y, sums, 0, 2, n, filter_w, ratio);
+        taps_add(job, at, lanes, filter_w, sums, 1, 2, n, filter_w, ratio);
+    }
+    for (size_t y = at->first_y; n_rows == 1 && y < at->end_y; y++)
+        if (filter_w)
+            taps_add(job, at, lanes, y, sums, 0, 1, n, filter_w, ratio);
         else
-            nn_store_few_f32(at->out + at->c + i * out_step, v, lanes);
-    }
+            any_taps_add(job, at, lanes, y, sums[0], n);
+#pragma GCC unroll 2
+    for (size_t i = 0; i < n_rows; i++)
+#pragma GCC unroll 8
+        for (size_t j = 0; j < n; j++)
+            store_lanes(at->out + i * job->out.w * job->out.c + j * out_step + at->c,
+                        nn_clamp_vector_f32(sums[i][j], low, high), lanes);
 }
 
 typedef void (*cells_fn)(const struct depthwise_f32_job *job, const struct cells_f32 *at);
 
-/* All vectors of channels of n positions. */
-#define CELLS(name, n, filter_w, ratio)                                                            \
+/* All vectors of channels of n positions in n_rows rows. */
+#define CELLS(name, n_rows, n, filter_w, ratio)                                                    \
     static void NN_VARIANT_SYMBOL(name)(const struct depthwise_f32_job *job,                       \
                                         const struct cells_f32 *at)                                \
     {                                                                                              \
-        size_t n_channels = job->together * job->out.c;                                            \
+        const struct depthwise_f32_job local = *job; /* what is stored is not this */              \
+        const size_t n_channels = local.together * local.out.c;                                    \
         struct cells_f32 cells = *at;                                                              \
                                                                                                    \
-        if (n_channels < LANES) {                                                                  \
-            cells_run(job, &cells, n_channels, n, filter_w, ratio);                                \
+        if (n_rows == 1 && n_channels < LANES) {                                                   \
+            cells_run(&local, &cells, n_channels, n_rows, n, filter_w, ratio);                     \
             return;                                                                                \
         }                                                                                          \
         for (; cells.c < n_channels; cells.c += LANES) {                                           \
             /* The last vector overlaps the one before: the same sums again. */                    \
             cells.c = nn_min_size(cells.c, n_channels - LANES);                                    \
-            cells_run(job, &cells, LANES, n, filter_w, ratio);                                     \
+            cells_run(&local, &cells, LANES, n_rows, n, filter_w, ratio);                          \
         }                                                                                          \
     }
-CELLS(cells_3x1_many_f32, MANY_CELLS, 3, 1)
-CELLS(cells_3x2_many_f32, MANY_CELLS, 3, 2)
-CELLS(cells_5x1_many_f32, MANY_CELLS, 5, 1)
-CELLS(cells_5x2_many_f32, MANY_CELLS, 5, 2)
-CELLS(cells_any_many_f32, MANY_CELLS, 0, 0)
-CELLS(cells_3x1_f32, FEW_CELLS, 3, 1)
-CELLS(cells_3x2_f32, FEW_CELLS, 3, 2)
-CELLS(cells_5x1_f32, FEW_CELLS, 5, 1)
-CELLS(cells_5x2_f32, FEW_CELLS, 5, 2)
-CELLS(cells_any_f32, FEW_CELLS, 0, 0)
-CELLS(cell_any_f32, 1, 0, 0)
+#define CELLS_OF(n_rows, n, many)                                                                  \
+    CELLS(cells_3x1_##many, n_rows, n, 3, 1)                                                       \
+    CELLS(cells_3x2_##many, n_rows, n, 3, 2)                                                       \
+    CELLS(cells_5x1_##many, n_rows, n, 5, 1)                                                       \
+    CELLS(cells_5x2_##many, n_rows, n, 5, 2)
+CELLS_OF(1, FEW_CELLS, few)
+CELLS_OF(1, MANY_CELLS, many)
+CELLS_OF(2, FEW_CELLS, few_pairs)
+#if NN_VARIANT_VECTOR_BYTES == 64
+CELLS_OF(2, MANY_PAIRS, many_pairs)
+#endif
+CELLS(cells_any_few, 1, FEW_CELLS, 0, 0)
+CELLS(cells_any_many, 1, MANY_CELLS, 0, 0)
 
-/* [few, many][3x3, 3x3 with a stride of 2, 5x5, 5x5 with a stride of 2, any] */
-static const cells_fn cells_fns[2][5] = {
-    {NN_VARIANT_SYMBOL(cells_3x1_f32), NN_VARIANT_SYMBOL(cells_3x2_f32),
-     NN_VARIANT_SYMBOL(cells_5x1_f32), NN_VARIANT_SYMBOL(cells_5x2_f32),
-     NN_VARIANT_SYMBOL(cells_any_f32)},
-    {NN_VARIANT_SYMBOL(cells_3x1_many_f32), NN_VARIANT_SYMBOL(cells_3x2_many_f32),
-     NN_VARIANT_SYMBOL(cells_5x1_many_f32), NN_VARIANT_SYMBOL(cells_5x2_many_f32),
-     NN_VARIANT_SYMBOL(cells_any_many_f32)},
+#define CELLS_FNS(many)                                                                            \
+    {                                                                                              \
+        NN_VARIANT_SYMBOL(cells_3x1_##many), NN_VARIANT_SYMBOL(cells_3x2_##many),                  \
+            NN_VARIANT_SYMBOL(cells_5x1_##many), NN_VARIANT_SYMBOL(cells_5x2_##many),              \
+    }
+
+/* [few, many][one row, two][3 taps, 3 taps and a ratio of 2, 5 taps, 5 taps and a ratio of 2] */
+static const cells_fn cells_fns[2][MOST_ROWS][4] = {
+    {CELLS_FNS(few), CELLS_FNS(few_pairs)},
+#if NN_VARIANT_VECTOR_BYTES == 64
+    {CELLS_FNS(many), CELLS_FNS(many_pairs)},
+#else /* registers are left for few */
+    {CELLS_FNS(many), CELLS_FNS(few_pairs)},
+#endif
 };
 
-/* For positions whose taps are all inside, left and right. */
-static cells_fn find_cells_fn(const struct depthwise_f32_job *job, bool are_many)
+/* For positions whose taps are all inside, left and right. Returns: NULL where there is nothing for
+ * two rows. */
+static cells_fn find_cells_fn(const struct depthwise_f32_job *job, size_t n_rows, bool are_many)
 {
     bool is_3 = job->filter_w == 3, is_5 = job->filter_w == 5;
 
     if ((is_3 || is_5) && job->cell_step == job->tap_step)
-        return cells_fns[are_many][is_3 ? 0 : 2];
+        return cells_fns[are_many][n_rows - 1][is_3 ? 0 : 2];
     if ((is_3 || is_5) && job->cell_step == 2 * job->tap_step)
-        return cells_fns[are_many][is_3 ? 1 : 3];
-    return cells_fns[are_many][4];
+        return cells_fns[are_many][n_rows - 1][is_3 ? 1 : 3];
+    if (n_rows > 1)
+        return NULL;
+    return are_many ? NN_VARIANT_SYMBOL(cells_any_many) : NN_VARIANT_SYMBOL(cells_any_few);
 }
 
-/* n vectors of channels of one position. */
+/* n vectors of channels of one position, which are enough that no sum waits for the one before; the last
+ * may be the same. */
 NN_INLINE void channels_run(const struct depthwise_f32_job *job, const struct cells_f32 *at,
                             const size_t n)
 {
+    const float low = job->low, high = job->high;
     nn_vector_f32 sums[FEW_CELLS];
+    size_t c[FEW_CELLS];
 
 #pragma GCC unroll 4
-    for (size_t i = 0; i < n; i++)
-        sums[i] = nn_load_f32(job->bias + at->c + i * LANES);
+    for (size_t i = 0; i < n; i++) {
+        c[i] = nn_min_size(at->c + i * LANES, job->out.c - LANES);
+        sums[i] = nn_load_f32(job->bias + c[i]);
+    }
     for (size_t y = at->first_y; y < at->end_y; y++)
         for (size_t x = at->first_x; x < at->end_x; x++) {
-            const float *data = at->data + y * job->row_step + x * job->tap_step + at->c;
-            const float *filter = job->filter + (y * job->filter_w + x) * job->filter_c + at->c;
+            const float *data = at->data + y * job->row_step + x * job->tap_step;
+            const float *filter = job->filter + (y * job->filter_w + x) * job->filter_c;
 
 #pragma GCC unroll 4
             for (size_t i = 0; i < n; i++)
-                sums[i] = nn_madd_f32(nn_load_f32(data + i * LANES),
-                                      nn_load_f32(filter + i * LANES), sums[i]);
+                sums[i] = nn_madd_f32(nn_load_f32(data + c[i]), nn_load_f32(filter + c[i]),
+                                      sums[i]);
         }
 #pragma GCC unroll 4
     for (size_t i = 0; i < n; i++)
-        nn_store_f32(at->out + at->c + i * LANES,
-                     nn_clamp_vector_f32(sums[i], job->low, job->high));
+        nn_store_f32(at->out + c[i], nn_clamp_vector_f32(sums[i], low, high));
 }
 
-/* A position that is computed alone: vectors of channels are, in place of positions, enough that no
- * sum waits for the one before. */
+/* All channels of a position that is computed alone. */
 static void cell_run(const struct depthwise_f32_job *job, const struct cells_f32 *at)
 {
-    const size_t n_together = FEW_CELLS * LANES, n_channels = job->out.c;
     struct cells_f32 cells = *at;
 
-    if (n_channels < n_together) {
-        NN_VARIANT_SYMBOL(cell_any_f32)(job, at);
+    if (job->out.c < LANES) {
+        cells_run(job, at, job->out.c, 1, 1, 0, 0);
         return;
     }
-    for (; cells.c < n_channels; cells.c += n_together) {
-        cells.c = nn_min_size(cells.c, n_channels - n_together);
+    for (; cells.c + 2 * LANES < job->out.c; cells.c += FEW_CELLS * LANES)
         channels_run(job, &cells, FEW_CELLS);
-    }
+    if (cells.c < job->out.c)
+        channels_run(job, &cells, 2);
 }
 
 /* Position x of an output row whose taps begin in row top of the input. */
@@ -263,53 +345,70 @@ static struct cells_f32 find_cells(const struct depthwise_f32_job *job, const st
     return cells;
 }
 
-/* Positions [first, end), between the edges. */
-static void inside_run(const struct depthwise_f32_job *job, const struct cells_f32 *row,
-                       size_t first, size_t end)
+/* Position x of n_rows rows alone. */
+static void apart_run(const struct depthwise_f32_job *job, const struct cells_f32 *row,
+                      size_t n_rows, size_t x)
 {
-    bool are_many = end - first >= MANY_CELLS * job->together;
-    size_t n_group = (are_many ? MANY_CELLS : FEW_CELLS) * job->together, x = first;
-    cells_fn run = find_cells_fn(job, are_many);
+    struct cells_f32 cells = find_cells(job, row, x);
 
-    for (; end - first >= n_group && x < end; x += n_group) {
-        struct cells_f32 cells;
-
-        x = nn_min_size(x, end - n_group); /* overlaps the group before */
-        cells = find_cells(job, row, x);
-        run(job, &cells);
-    }
-    for (; x < end; x++) {
-        struct depthwise_f32_job one = *job;
-        struct cells_f32 cells = find_cells(job, row, x);
-
-        one.together = 1;
-        cell_run(&one, &cells);
+    for (size_t i = 0; i < n_rows; i++) {
+        cell_run(job, &cells);
+        cells.data += job->row_step;
+        cells.out += job->out.w * job->out.c;
     }
 }
 
-static void row_run(const struct depthwise_f32_job *job, size_t row)
+/* The positions of n_rows rows between the edges. */
+static void inside_run(const struct depthwise_f32_job *job, const struct cells_f32 *row,
+                       size_t n_rows)
 {
-    int64_t y = (int64_t)(row % job->out.h) * job->shape->stride_h - job->shape->pad_top;
+    size_t n_many = (n_rows > 1 ? MANY_PAIRS : MANY_CELLS) * job->together, x = job->first;
+    bool are_many = job->end - job->first >= n_many;
+    size_t n_group = are_many ? n_many : FEW_CELLS * job->together;
+    cells_fn run = find_cells_fn(job, n_rows, are_many);
+
+    for (; job->end - job->first >= n_group && x < job->end; x += n_group) {
+        struct cells_f32 cells;
+
+        x = nn_min_size(x, job->end - n_group); /* overlaps the group before */
+        cells = find_cells(job, row, x);
+        run(job, &cells);
+    }
+    for (; x < job->end; x++)
+        apart_run(job, row, n_rows, x);
+}
+
+/* Where the taps of a row begin in its image. */
+static int64_t find_top(const struct depthwise_f32_job *job, size_t row)
+{
+    return (int64_t)(row % job->out.h) * job->shape->stride_h - job->shape->pad_top;
+}
+
+static void rows_run(const struct depthwise_f32_job *job, size_t row, size_t n_rows)
+{
+    int64_t y = find_top(job, row);
     int64_t in_row = (int64_t)(row / job->out.h * job->in.h) + y;
     struct cells_f32 at = {.data = job->input + in_row * (int64_t)(job->in.w * job->in.c),
                            .out = job->output + row * job->out.w * job->out.c};
-    struct depthwise_f32_job edge = *job;
-    size_t first, end;
 
-    edge.together = 1;
     nn_conv_taps(y, job->shape->dilation_h, job->filter_h, job->in.h, &at.first_y, &at.end_y);
-    nn_conv_inside(job->shape, job->filter_w, job->in.w, job->out.w, &first, &end);
-    for (size_t x = 0; x < job->out.w; x++) {
-        struct cells_f32 cells;
+    for (size_t x = 0; x < job->first; x++)
+        apart_run(job, &at, n_rows, x);
+    inside_run(job, &at, n_rows);
+    for (size_t x = job->end; x < job->out.w; x++)
+        apart_run(job, &at, n_rows, x);
+}
 
-        if (x == first && end > first) {
-            inside_run(job, &at, first, end);
-            x = end - 1;
-            continue;
-        }
-        cells = find_cells(&edge, &at, x);
-        cell_run(&edge, &cells);
-    }
+/* How many rows are computed at once, of [row, end): two of an image, if their taps are all inside, above
+ * and below. */
+static size_t count_rows(const struct depthwise_f32_job *job, size_t row, size_t end)
+{
+    int64_t y = find_top(job, row);
+
+    return job->has_pairs && row + 1 < end && row % job->out.h + 1 < job->out.h && y >= 0 &&
+                   y + 1 + (int64_t)job->filter_h <= (int64_t)job->in.h
+               ? 2
+               : 1;
 }
 
 static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -319,10 +418,31 @@ static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     size_t cost = 1 + row_elements * job->filter_h * job->filter_w / 16;
     struct nn_pace pace = nn_pace(job->args->stop);
 
-    for (size_t row = begin; row < end && !nn_pace_ends(&pace, cost); row++) {
-        row_run(job, row);
-        nn_epilogue_run(job->args, row * row_elements, (row + 1) * row_elements);
+    for (size_t row = begin, n; row < end; row += n) {
+        n = count_rows(job, row, end);
+        if (nn_pace_ends(&pace, n * cost))
+            return;
+        rows_run(job, row, n);
+        nn_epilogue_run(job->args, row * row_elements, (row + n) * row_elements);
     }
+}
+
+/* Vectors serve several positions if these follow in memory under every tap, and rows are long
+ * enough. */
+static void find_steps(struct depthwise_f32_job *job)
+{
+    const struct nn_conv_shape *shape = job->shape;
+    size_t most = job->filter_c / job->out.c;
+
+    nn_conv_inside(shape, job->filter_w, job->in.w, job->out.w, &job->first, &job->end);
+    job->together = shape->stride_w == 1 && job->end - job->first >= FEW_CELLS * most ? most : 1;
+    job->tap_step = (size_t)shape->dilation_w * job->in.c;
+    job->cell_step = (size_t)shape->stride_w * job->in.c * job->together;
+    job->row_step = (size_t)shape->dilation_h * job->in.w * job->in.c;
+    job->has_pairs = shape->stride_h == 1 && shape->dilation_h == 1 &&
+                     job->together * job->out.c >= LANES && job->filter_h == job->filter_w &&
+                     job->end - job->first >= FEW_CELLS * job->together &&
+                     find_cells_fn(job, 2, false);
 }
 
 static int nn_depthwise_conv_2d_f32(const struct nn_kernel_args *args)
@@ -338,7 +458,6 @@ static int nn_depthwise_conv_2d_f32(const struct nn_kernel_args *args)
                                     .filter_h = filter[1],
                                     .filter_w = filter[2],
                                     .filter_c = packed_channels(filter[3]),
-                                    .together = 1,
                                     .input = input->data,
                                     .bias = weights,
                                     .filter = weights + packed_channels(filter[3]),
@@ -346,11 +465,7 @@ static int nn_depthwise_conv_2d_f32(const struct nn_kernel_args *args)
                                     .low = params->low,
                                     .high = params->high};
 
-    if (params->shape.stride_w == 1)
-        job.together = job.filter_c / job.out.c;
-    job.tap_step = (size_t)params->shape.dilation_w * job.in.c;
-    job.cell_step = (size_t)params->shape.stride_w * job.in.c * job.together;
-    job.row_step = (size_t)params->shape.dilation_h * job.in.w * job.in.c;
+    find_steps(&job);
     nn_parallel_for(args, job.out.n * job.out.h,
                     1 + job.out.w * job.out.c * (2 + job.filter_h * job.filter_w) / (3 * LANES),
                     depthwise_rows, &job);

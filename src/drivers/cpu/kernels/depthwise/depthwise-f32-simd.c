@@ -111,6 +111,7 @@ struct depthwise_f32_job {
     size_t row_step;            /* from one row of taps to the next */
     size_t first, end;          /* positions of a row whose taps are all inside, left and right */
     bool has_pairs;             /* two rows share most of what is under them */
+    size_t row_cost;            /* nanoseconds */
     const float *input, *bias, *filter;
     float *output;
     float low, high;
@@ -415,12 +416,11 @@ static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct depthwise_f32_job *job = ctx;
     size_t row_elements = job->out.w * job->out.c;
-    size_t cost = 1 + row_elements * job->filter_h * job->filter_w / 16;
     struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin, n; row < end; row += n) {
         n = count_rows(job, row, end);
-        if (nn_pace_ends(&pace, n * cost))
+        if (nn_pace_ends(&pace, n * job->row_cost))
             return;
         rows_run(job, row, n);
         nn_epilogue_run(job->args, row * row_elements, (row + n) * row_elements);
@@ -439,7 +439,8 @@ static void find_steps(struct depthwise_f32_job *job)
     job->tap_step = (size_t)shape->dilation_w * job->in.c;
     job->cell_step = (size_t)shape->stride_w * job->in.c * job->together;
     job->row_step = (size_t)shape->dilation_h * job->in.w * job->in.c;
-    job->has_pairs = shape->stride_h == 1 && shape->dilation_h == 1 &&
+    job->row_cost = 1 + job->out.w * job->out.c * job->filter_h * job->filter_w / 16;
+    job->has_pairs = job->row_cost < NN_PACE_NS && shape->stride_h == 1 && shape->dilation_h == 1 &&
                      job->together * job->out.c >= LANES && job->filter_h == job->filter_w &&
                      job->end - job->first >= FEW_CELLS * job->together &&
                      find_cells_fn(job, 2, false);

@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/vector-f32.h"
+#include "drivers/cpu/kernels/gemm/halves.h"
 #include "drivers/cpu/kernels/gemm/transpose.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ enum {
     LANES = NN_LANES_F32,
     PANEL = 2 * LANES, /* columns */
     MAX_VECTORS = NN_VARIANT_VECTOR_BYTES == 32 ? 3 : 2,
+    SHARED = MAX_VECTORS, /* the strips of two vectors the second of which rows share */
 };
 
 /* How many vectors of columns the panel has that begins at column: two, or what is left if that is
@@ -112,23 +114,31 @@ struct segment_f32 {
 /* The products of one segment. Returns: the weights of the next one. */
 NN_INLINE const float *segment_add(nn_vector_f32 sums[NARROW_ROWS][MAX_VECTORS],
                                    const struct segment_f32 *segment, const size_t n_rows,
-                                   const size_t n_vectors)
+                                   const size_t n_vectors, const bool is_shared)
 {
     const float *rows = segment->rows, *weights = segment->weights;
+    const size_t last = n_vectors - 1;
 
-    for (size_t at = 0; at < segment->n_elements; at++, rows++) {
-        nn_vector_f32 w[MAX_VECTORS];
+    for (size_t at = 0; at < segment->n_elements; at++, rows++, weights += n_vectors * LANES) {
+        nn_vector_f32 w[MAX_VECTORS], before;
 
 #pragma GCC unroll 3
-        for (size_t j = 0; j < n_vectors; j++, weights += LANES)
-            w[j] = nn_load_f32(weights);
+        for (size_t j = 0; j < n_vectors; j++)
+            w[j] = is_shared && j == last ? nn_halves_twice(weights + j * LANES)
+                                          : nn_load_f32(weights + j * LANES);
 #pragma GCC unroll 12
         for (size_t i = 0; i < n_rows; i++) {
             nn_vector_f32 data = nn_splat_f32(rows[i * segment->stride]);
 
 #pragma GCC unroll 3
-            for (size_t j = 0; j < n_vectors; j++)
+            for (size_t j = 0; j < n_vectors - is_shared; j++)
                 sums[i][j] = nn_madd_f32(data, w[j], sums[i][j]);
+            if (is_shared && i % 2 == 1)
+                sums[i - 1][last] = nn_madd_f32(nn_halves_of(before, data), w[last],
+                                                sums[i - 1][last]);
+            else if (is_shared && i + 1 == n_rows)
+                sums[i][last] = nn_madd_f32(data, w[last], sums[i][last]);
+            before = data;
         }
     }
     return weights;
@@ -146,61 +156,92 @@ NN_INLINE nn_vector_f32 sum_clamp(const struct nn_gemm_f32_simd *gemm, nn_vector
     return nn_clamp_vector_f32(a + b, gemm->sum.low, gemm->sum.high);
 }
 
+/* Whether vector j of row i is one of its own, or the first of two rows that share it. */
+NN_INLINE bool is_sum(size_t i, size_t j, const size_t n_vectors, const bool is_shared)
+{
+    return !is_shared || j + 1 < n_vectors || i % 2 == 0;
+}
+
+/* The last vector of a row, n_last lanes, or of the row and the one step behind it, if there is one. */
+NN_INLINE nn_vector_f32 last_load(const float *from, size_t step, size_t n_last,
+                                  const bool is_shared, const bool has_next)
+{
+    if (is_shared)
+        return nn_halves_load(from, has_next ? from + step : from, n_last);
+    return n_last == LANES ? nn_load_f32(from) : nn_load_few_f32(from, n_last);
+}
+
+NN_INLINE void last_store(float *to, nn_vector_f32 v, size_t step, size_t n_last,
+                          const bool is_shared, const bool has_next)
+{
+    if (is_shared)
+        nn_halves_store(to, has_next ? to + step : NULL, v, n_last);
+    else if (n_last == LANES)
+        nn_store_f32(to, v);
+    else
+        nn_store_few_f32(to, v, n_last);
+}
+
 /* Adds other, which lies as the tile's results do, to them; the last vector has n_last lanes. */
 NN_INLINE void other_add(const struct nn_gemm_f32_simd *gemm, const float *other, size_t n_last,
                          nn_vector_f32 sums[NARROW_ROWS][MAX_VECTORS], const size_t n_rows,
-                         const size_t n_vectors)
+                         const size_t n_vectors, const bool is_shared)
 {
 #pragma GCC unroll 12
     for (size_t i = 0; i < n_rows; i++, other += gemm->n_columns)
 #pragma GCC unroll 3
         for (size_t j = 0; j < n_vectors; j++) {
-            bool is_whole = j + 1 < n_vectors || n_last == LANES;
+            const float *from = other + j * LANES;
 
-            sums[i][j] = sum_clamp(gemm, sums[i][j],
-                                   is_whole ? nn_load_f32(other + j * LANES)
-                                            : nn_load_few_f32(other + j * LANES, n_last));
+            if (is_sum(i, j, n_vectors, is_shared))
+                sums[i][j] = sum_clamp(gemm, sums[i][j],
+                                       j + 1 < n_vectors ? nn_load_f32(from)
+                                                         : last_load(from, gemm->n_columns, n_last,
+                                                                     is_shared, i + 1 < n_rows));
         }
 }
 
-/* n_rows and n_vectors are constants where this is called, so that sums are registers. */
+/* n_rows, n_vectors and is_shared are constants where this is called, so that sums are registers. Where
+ * the last vector is shared, those of rows 2 i and 2 i + 1 are the halves of one (halves.h). */
 NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
                         const float *rows, size_t stride, float *out, const size_t n_rows,
-                        const size_t n_vectors)
+                        const size_t n_vectors, const bool is_shared)
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
     const float *weights = panel->weights, *bias = gemm->bias + panel->column;
-    size_t n_last = nn_min_size(gemm->n_columns - panel->column - (n_vectors - 1) * LANES, LANES);
+    const size_t last = n_vectors - 1;
+    size_t n_last = nn_min_size(gemm->n_columns - panel->column - last * LANES, LANES);
     nn_vector_f32 sums[NARROW_ROWS][MAX_VECTORS];
 
 #pragma GCC unroll 12
     for (size_t i = 0; i < n_rows; i++)
 #pragma GCC unroll 3
         for (size_t j = 0; j < n_vectors; j++)
-            sums[i][j] = nn_load_f32(bias + j * LANES);
+            sums[i][j] = is_shared && j == last ? nn_halves_twice(bias + j * LANES)
+                                                : nn_load_f32(bias + j * LANES);
     for (size_t y = 0; y < segments->n_rows; y++)
         for (size_t x = 0; x < segments->n_taps; x++)
             weights = segment_add(
                 sums,
                 &(struct segment_f32){rows + y * segments->row_step + x * segments->tap_step,
                                       stride, segments->n_elements, weights},
-                n_rows, n_vectors);
+                n_rows, n_vectors, is_shared);
 #pragma GCC unroll 12
     for (size_t i = 0; i < n_rows; i++)
 #pragma GCC unroll 3
         for (size_t j = 0; j < n_vectors; j++)
-            sums[i][j] = nn_clamp_vector_f32(sums[i][j], gemm->low, gemm->high);
+            if (is_sum(i, j, n_vectors, is_shared))
+                sums[i][j] = nn_clamp_vector_f32(sums[i][j], gemm->low, gemm->high);
     if (gemm->sum.other)
-        other_add(gemm, other_at(gemm, out), n_last, sums, n_rows, n_vectors);
+        other_add(gemm, other_at(gemm, out), n_last, sums, n_rows, n_vectors, is_shared);
 #pragma GCC unroll 12
     for (size_t i = 0; i < n_rows; i++, out += gemm->n_columns) {
 #pragma GCC unroll 2
-        for (size_t j = 0; j + 1 < n_vectors; j++)
+        for (size_t j = 0; j < last; j++)
             nn_store_f32(out + j * LANES, sums[i][j]);
-        if (n_last == LANES)
-            nn_store_f32(out + (n_vectors - 1) * LANES, sums[i][n_vectors - 1]);
-        else
-            nn_store_few_f32(out + (n_vectors - 1) * LANES, sums[i][n_vectors - 1], n_last);
+        if (is_sum(i, last, n_vectors, is_shared))
+            last_store(out + last * LANES, sums[i][last], gemm->n_columns, n_last, is_shared,
+                       i + 1 < n_rows);
     }
 }
 
@@ -208,7 +249,7 @@ NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct panel_
  * know: they see a copy. */
 NN_INLINE void strip_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
                          const struct nn_gemm_f32_tile *strip, const size_t n_rows,
-                         const size_t n_vectors)
+                         const size_t n_vectors, const bool is_shared)
 {
     const struct nn_gemm_f32_simd local = *gemm;
     const struct panel_f32 at = *panel;
@@ -217,7 +258,7 @@ NN_INLINE void strip_run(const struct nn_gemm_f32_simd *gemm, const struct panel
     float *out = strip->out + panel->column;
 
     for (; n_left > 0; n_left -= n_rows) {
-        tile_run(&local, &at, rows, stride, out, n_rows, n_vectors);
+        tile_run(&local, &at, rows, stride, out, n_rows, n_vectors, is_shared);
         rows += n_rows * stride;
         out += n_rows * local.n_columns;
     }
@@ -226,61 +267,78 @@ NN_INLINE void strip_run(const struct nn_gemm_f32_simd *gemm, const struct panel
 typedef void (*strip_f32_fn)(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
                              const struct nn_gemm_f32_tile *strip);
 
-#define STRIP(n, vectors) NN_VARIANT_SYMBOL(strip_f32_##n##x##vectors)
-#define STRIP_OF(n, vectors)                                                                       \
-    static void STRIP(n, vectors)(const struct nn_gemm_f32_simd *gemm,                             \
-                                  const struct panel_f32 *panel,                                   \
-                                  const struct nn_gemm_f32_tile *strip)                            \
+/* kind: how many vectors, or 2s: two, the second of which is shared. */
+#define STRIP(n, kind) NN_VARIANT_SYMBOL(strip_f32_##n##x##kind)
+#define STRIP_OF(n, kind, vectors, is_shared)                                                      \
+    static void STRIP(n, kind)(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel, \
+                               const struct nn_gemm_f32_tile *strip)                               \
     {                                                                                              \
-        strip_run(gemm, panel, strip, n, vectors);                                                 \
+        strip_run(gemm, panel, strip, n, vectors, is_shared);                                      \
     }
-STRIP_OF(1, 1)
-STRIP_OF(2, 1)
-STRIP_OF(3, 1)
-STRIP_OF(4, 1)
-STRIP_OF(5, 1)
-STRIP_OF(6, 1)
-STRIP_OF(7, 1)
-STRIP_OF(8, 1)
-STRIP_OF(9, 1)
-STRIP_OF(10, 1)
-STRIP_OF(11, 1)
-STRIP_OF(12, 1)
-STRIP_OF(1, 2)
-STRIP_OF(2, 2)
-STRIP_OF(3, 2)
-STRIP_OF(4, 2)
-STRIP_OF(5, 2)
-STRIP_OF(6, 2)
+#define STRIPS_1_TO_4(kind, vectors, is_shared)                                                    \
+    STRIP_OF(1, kind, vectors, is_shared)                                                          \
+    STRIP_OF(2, kind, vectors, is_shared)                                                          \
+    STRIP_OF(3, kind, vectors, is_shared)                                                          \
+    STRIP_OF(4, kind, vectors, is_shared)
+#define STRIPS_5_TO_6(kind, vectors, is_shared)                                                    \
+    STRIP_OF(5, kind, vectors, is_shared)                                                          \
+    STRIP_OF(6, kind, vectors, is_shared)
+#define STRIPS_7_TO_12(kind, vectors, is_shared)                                                   \
+    STRIP_OF(7, kind, vectors, is_shared)                                                          \
+    STRIP_OF(8, kind, vectors, is_shared)                                                          \
+    STRIP_OF(9, kind, vectors, is_shared)                                                          \
+    STRIP_OF(10, kind, vectors, is_shared)                                                         \
+    STRIP_OF(11, kind, vectors, is_shared)                                                         \
+    STRIP_OF(12, kind, vectors, is_shared)
+STRIPS_1_TO_4(1, 1, false)
+STRIPS_5_TO_6(1, 1, false)
+STRIPS_7_TO_12(1, 1, false)
+STRIPS_1_TO_4(2, 2, false)
+STRIPS_5_TO_6(2, 2, false)
+STRIPS_1_TO_4(2s, 2, true)
+STRIPS_5_TO_6(2s, 2, true)
 #if NN_VARIANT_VECTOR_BYTES == 64
-STRIP_OF(7, 2)
-STRIP_OF(8, 2)
-STRIP_OF(9, 2)
-STRIP_OF(10, 2)
-STRIP_OF(11, 2)
-STRIP_OF(12, 2)
+STRIPS_7_TO_12(2, 2, false)
+STRIPS_7_TO_12(2s, 2, true)
 #else
-STRIP_OF(1, 3)
-STRIP_OF(2, 3)
-STRIP_OF(3, 3)
-STRIP_OF(4, 3)
+STRIPS_1_TO_4(3, 3, false)
 #endif
 
-/* [vectors][rows] */
-static const strip_f32_fn strips_f32[MAX_VECTORS][NARROW_ROWS] = {
-    {STRIP(1, 1), STRIP(2, 1), STRIP(3, 1), STRIP(4, 1), STRIP(5, 1), STRIP(6, 1), STRIP(7, 1),
-     STRIP(8, 1), STRIP(9, 1), STRIP(10, 1), STRIP(11, 1), STRIP(12, 1)},
+#define STRIPS_TO_4(kind) STRIP(1, kind), STRIP(2, kind), STRIP(3, kind), STRIP(4, kind)
+#define STRIPS_TO_6(kind) STRIPS_TO_4(kind), STRIP(5, kind), STRIP(6, kind)
+#define STRIPS_TO_12(kind)                                                                         \
+    STRIPS_TO_6(kind), STRIP(7, kind), STRIP(8, kind), STRIP(9, kind), STRIP(10, kind),            \
+        STRIP(11, kind), STRIP(12, kind)
+
+/* [vectors - 1, or SHARED][rows - 1] */
+static const strip_f32_fn strips_f32[][NARROW_ROWS] = {
+    {STRIPS_TO_12(1)},
 #if NN_VARIANT_VECTOR_BYTES == 64
-    {STRIP(1, 2), STRIP(2, 2), STRIP(3, 2), STRIP(4, 2), STRIP(5, 2), STRIP(6, 2), STRIP(7, 2),
-     STRIP(8, 2), STRIP(9, 2), STRIP(10, 2), STRIP(11, 2), STRIP(12, 2)},
+    {STRIPS_TO_12(2)},
+    {STRIPS_TO_12(2s)},
 #else
-    {STRIP(1, 2), STRIP(2, 2), STRIP(3, 2), STRIP(4, 2), STRIP(5, 2), STRIP(6, 2)},
-    {STRIP(1, 3), STRIP(2, 3), STRIP(3, 3), STRIP(4, 3)},
+    {STRIPS_TO_6(2)},
+    {STRIPS_TO_4(3)},
+    {STRIPS_TO_6(2s)},
 #endif
 };
 
 /* Rows that sums in registers are left for. */
-static const size_t most_rows[] = {NARROW_ROWS, MAX_TILE_ROWS, BROAD_ROWS};
+static const size_t most_rows[] = {NARROW_ROWS, MAX_TILE_ROWS,
+#if NN_VARIANT_VECTOR_BYTES == 32
+                                   BROAD_ROWS,
+#endif
+                                   MAX_TILE_ROWS};
+
+/* The strips of a panel. */
+static size_t panel_kind(size_t n_columns, size_t column)
+{
+    size_t n_vectors = panel_vectors(n_columns, column);
+
+    if (n_vectors == 2 && n_columns - column <= LANES + LANES / 2)
+        return SHARED;
+    return n_vectors - 1;
+}
 
 /* One row and WIDE panels of two vectors: two sums alone would wait for each other, and one panel
  * after the other would be read for too short a time to be fetched ahead. */
@@ -331,8 +389,8 @@ static bool tiles_follow(const struct nn_gemm_f32_tile *a, const struct nn_gemm_
 static void strip_cut(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
                       const struct nn_gemm_f32_tile *strip)
 {
-    size_t n_vectors = panel_vectors(gemm->n_columns, panel->column);
-    size_t most = most_rows[n_vectors - 1], n_tiles = (strip->n_rows + most - 1) / most;
+    size_t kind = panel_kind(gemm->n_columns, panel->column);
+    size_t most = most_rows[kind], n_tiles = (strip->n_rows + most - 1) / most;
     size_t height = strip->n_rows / n_tiles, n_high = strip->n_rows % n_tiles;
     struct nn_gemm_f32_tile high = *strip, low = *strip;
 
@@ -341,8 +399,8 @@ static void strip_cut(const struct nn_gemm_f32_simd *gemm, const struct panel_f3
     low.rows += high.n_rows * strip->stride;
     low.out += high.n_rows * gemm->n_columns;
     if (n_high)
-        strips_f32[n_vectors - 1][height](gemm, panel, &high);
-    strips_f32[n_vectors - 1][height - 1](gemm, panel, &low);
+        strips_f32[kind][height](gemm, panel, &high);
+    strips_f32[kind][height - 1](gemm, panel, &low);
 }
 
 static void panel_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,

@@ -8,7 +8,7 @@
  *
  * Weights lie in panels of two vectors of columns (the last of one, or with AVX2 of three, so that
  * none is left alone): [k][columns]. The bias stands before them. Columns beyond the last are computed and not
- * written. */
+ * written, but where they are half of a panel's second vector or more: two rows share it then (halves.h). */
 #ifndef NN_DRIVERS_CPU_KERNELS_GEMM_GEMM_F32_SIMD_H
 #define NN_DRIVERS_CPU_KERNELS_GEMM_GEMM_F32_SIMD_H
 

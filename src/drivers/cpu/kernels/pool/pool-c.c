@@ -3,11 +3,12 @@
  *
  * Only cells inside the image take part and count. An NCHW image is computed
  * as depth times as many images of one channel. Sums run over a window's rows,
- * then columns, for a block of channels at a time. */
+ * then columns, for a block of channels at a time: of float32 a vector, where
+ * there are enough. */
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/quant8.h"
 #include "drivers/cpu/kernels/common/variant.h"
-#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/common/vector-f32.h"
 #include "drivers/cpu/kernels/common/window.h"
 
 #include <math.h>
@@ -140,6 +141,37 @@ NN_INLINE void finish_f32(uint32_t op, float *acc, size_t n, float count,
     }
 }
 
+typedef int32_t pool_mask __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
+
+/* a where the mask is set, else b. */
+NN_INLINE nn_vector_f32 select_f32(pool_mask mask, nn_vector_f32 a, nn_vector_f32 b)
+{
+    return (nn_vector_f32)((mask & (pool_mask)a) | (~mask & (pool_mask)b));
+}
+
+/* A vector of channels from c on, which stays in a register; not for L2_POOL_2D. */
+NN_INLINE void pool_vector(uint32_t op, const struct nn_kernel_args *args,
+                           const struct cells *cells, size_t out_at, size_t depth, size_t c)
+{
+    const struct pool_params *params = args->params;
+    const float *in = (const float *)args->inputs[0].data + cells->first + c;
+    nn_vector_f32 acc = nn_splat_f32(op == NNHAL_OP_MAX_POOL_2D ? -INFINITY : 0.0f);
+
+    for (size_t y = 0; y < cells->n_rows; y++) {
+        if (nn_pace_ends(cells->pace, 1 + cells->n_columns * NN_LANES_F32 / 4))
+            return;
+        for (size_t x = 0; x < cells->n_columns; x++) {
+            nn_vector_f32 v = nn_load_f32(in + y * cells->row_stride + x * depth);
+
+            acc = op == NNHAL_OP_MAX_POOL_2D ? select_f32(v > acc, v, acc) : acc + v;
+        }
+    }
+    if (op == NNHAL_OP_AVERAGE_POOL_2D)
+        acc /= nn_splat_f32((float)(cells->n_rows * cells->n_columns));
+    nn_store_f32((float *)args->outputs[0].data + out_at + c,
+                 nn_clamp_vector_f32(acc, params->low, params->high));
+}
+
 NN_INLINE void pool_float(uint32_t op, bool is_half, const struct nn_kernel_args *args,
                           const struct cells *cells, size_t out_at, size_t depth)
 {
@@ -148,6 +180,12 @@ NN_INLINE void pool_float(uint32_t op, bool is_half, const struct nn_kernel_args
     float acc[NN_CHUNK];
     float wide[NN_CHUNK];
 
+    if (!is_half && op != NNHAL_OP_L2_POOL_2D && depth >= NN_LANES_F32) {
+        /* The last vector overlaps the one before. */
+        for (size_t c = 0; c < depth; c += NN_LANES_F32)
+            pool_vector(op, args, cells, out_at, depth, nn_min_size(c, depth - NN_LANES_F32));
+        return;
+    }
     for (size_t c = 0; c < depth; c += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, depth - c);
 

@@ -2,12 +2,13 @@
 /* halves.h - vectors of floats whose halves are of two rows
  *
  * Where columns fill no more than half of a last vector, two rows share it: row p has the low half, row q
- * the high one. n lanes of each half count, HALF at most; the others are 0 or anything. */
+ * the high one. n lanes of each half count, NN_HALF_F32 at most; the others are 0 or anything. */
 #ifndef NN_DRIVERS_CPU_KERNELS_GEMM_HALVES_H
 #define NN_DRIVERS_CPU_KERNELS_GEMM_HALVES_H
 
 #include "drivers/cpu/kernels/common/vector-f32.h"
 
+#if NN_VARIANT_VECTOR_BYTES > 16         /* AVX2 at least */
 enum { NN_HALF_F32 = NN_LANES_F32 / 2 }; /* lanes */
 
 #if NN_VARIANT_VECTOR_BYTES == 64
@@ -76,5 +77,7 @@ NN_INLINE void nn_halves_store(float *p, float *q, nn_vector_f32 v, size_t n)
     if (q)
         nn_store_few_f32(q, nn_halves_join(high, high), n);
 }
+
+#endif
 
 #endif

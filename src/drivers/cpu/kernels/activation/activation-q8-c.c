@@ -6,6 +6,7 @@
 #include "drivers/cpu/kernels/common/fixed-math.h"
 #include "drivers/cpu/kernels/common/lut.h"
 #include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
 
 #include "model/ops.h"
 
@@ -182,13 +183,13 @@ static int lower_hard_swish(struct nn_lower *lower)
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW(NN_ROW("relu_q8__c", RELU), lower_clamp),
-    ROW(NN_ROW("relu1_q8__c", RELU1), lower_clamp),
-    ROW(NN_ROW("relu6_q8__c", RELU6), lower_clamp),
-    ROW(NN_ROW("tanh_q8__c", TANH), lower_smooth),
-    ROW(NN_ROW("logistic_q8__c", LOGISTIC), lower_smooth),
-    ROW(NN_ROW("hard_swish_q8__c", HARD_SWISH), lower_hard_swish),
-    ROW(NN_TFLITE_ROW("scaled_relu_q8__c", RELU), lower_scaled),
+    ROW(NN_VARIANT_ROW("relu_q8", RELU), lower_clamp),
+    ROW(NN_VARIANT_ROW("relu1_q8", RELU1), lower_clamp),
+    ROW(NN_VARIANT_ROW("relu6_q8", RELU6), lower_clamp),
+    ROW(NN_VARIANT_ROW("tanh_q8", TANH), lower_smooth),
+    ROW(NN_VARIANT_ROW("logistic_q8", LOGISTIC), lower_smooth),
+    ROW(NN_VARIANT_ROW("hard_swish_q8", HARD_SWISH), lower_hard_swish),
+    ROW(NN_VARIANT_TFLITE_ROW("scaled_relu_q8", RELU), lower_scaled),
 };
 
-NN_KERNEL_FAMILY(activation_q8, kernels);
+NN_VARIANT_FAMILY(activation_q8, kernels);

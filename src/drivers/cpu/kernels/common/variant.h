@@ -66,7 +66,11 @@
 #define NN_VARIANT_ROW(row_name, op)                                                               \
     .name = NN_VARIANT_NAME(row_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op
 
-/* The same of a row that fuses multiplications and additions. */
+/* NN_TFLITE_ROW() of this variant. */
+#define NN_VARIANT_TFLITE_ROW(row_name, op)                                                        \
+    .name = NN_VARIANT_NAME(row_name), .isa = NN_VARIANT_ISA, .operation = NN_TFLITE_OP(op)
+
+/* NN_VARIANT_ROW() of a row that fuses multiplications and additions. */
 #define NN_VARIANT_FMA_ROW(row_name, op)                                                           \
     .name = NN_VARIANT_NAME(row_name), .isa = NN_VARIANT_ISA | NN_VARIANT_FMA,                     \
     .operation = NNHAL_OP_##op

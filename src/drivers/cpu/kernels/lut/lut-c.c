@@ -2,6 +2,7 @@
 /* LOOKUP (internal-op.h), plain C: bytes through a table of 256. A table that only
  * flips bits, as between int8 and uint8, is an exclusive or, which has no loads. */
 #include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/lut.h"
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
 #include "compiler/internal-op.h"
@@ -43,13 +44,7 @@ static void flip_row(const struct nn_kernel_args *args, const struct nn_row *row
 
 static void table_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    const uint8_t *table = args->inputs[TABLE].data;
-    const uint8_t *in = (const uint8_t *)args->inputs[DATA].data + row->in0;
-    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
-    size_t n = row->n;
-
-    for (size_t i = 0; i < n; i++)
-        out[i] = table[in[i]];
+    nn_lut_codes_row(args->inputs[TABLE].data, args, row);
 }
 
 static int nn_lookup_q8(const struct nn_kernel_args *args)
@@ -59,7 +54,7 @@ static int nn_lookup_q8(const struct nn_kernel_args *args)
     if (params->is_flip)
         nn_rows_run(args, 1, flip_row);
     else
-        nn_rows_run(args, 8, table_row);
+        nn_rows_run(args, NN_LUT_COST, table_row);
     return 0;
 }
 

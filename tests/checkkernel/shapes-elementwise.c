@@ -46,7 +46,7 @@ static void generate_converted(struct draw *draw, struct kernel_case *c,
     if (row->operation == NNHAL_OP_QUANTIZE)
         draw_output(draw, c, draw_type(draw, row->out0));
     else if (row->operation == NNHAL_OP_DEQUANTIZE)
-        draw_output(draw, c, draw_type(draw, NN_T_F32 | NN_T_F16));
+        draw_output(draw, c, draw_type(draw, row->out0 ? row->out0 : NN_T_F32 | NN_T_F16));
     else
         draw_output(draw, c, draw_type(draw, NN_T_ANY));
 }

@@ -380,8 +380,8 @@ TEST(chain_between_bytes_becomes_a_table)
                "  %3 tu8[1,8,8,4]*0.5-7 = LOOKUP(%0, %8)\n"
                "  %4 tf32[1,8,8,4] = DEQUANTIZE(%3)\n"
                "  return %4\n");
-    check_plan(&b, "plan(nodes 0..5, arena 256, weights 1280)\n"
-                   "  3 lookup_q8__c(slot0, weights+1024) -> arena+0\n"
+    check_plan(&b, "plan(nodes 0..5, arena 256, weights 256)\n"
+                   "  3 lookup_q8__c(slot0, weights+0) -> arena+0\n"
                    "  + 4 dequantize_q8__c(arena+0) -> slot4\n"
                    "  done\n");
     builder_done(&b);

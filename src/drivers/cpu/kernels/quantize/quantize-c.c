@@ -2,6 +2,7 @@
 /* QUANTIZE, DEQUANTIZE, CAST, plain C. */
 #include "drivers/cpu/kernels/common/broadcast.h"
 #include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/round.h"
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
 
@@ -11,8 +12,7 @@
 /* ---- QUANTIZE ---- */
 
 /* clamp(round(x / scale) + zero point), half away from zero; a NaN gives the
- * highest code. The bias is the largest float below 1/2: adding it and
- * truncating rounds every float right. */
+ * highest code. */
 static void quantize_chunk(const float *in, uint8_t *out, size_t n, const struct nn_tensor *to)
 {
     float scale = to->scale;
@@ -26,7 +26,7 @@ static void quantize_chunk(const float *in, uint8_t *out, size_t n, const struct
 
         x = x < 1000.0f ? x : 1000.0f;
         x = x > -1000.0f ? x : -1000.0f;
-        code = (int32_t)(x + (x < 0.0f ? -0x1.fffffep-2f : 0x1.fffffep-2f)) + zero;
+        code = nn_round_near(x) + zero;
         out[i] = (uint8_t)nn_clamp_i32(code, low, high);
     }
 }
@@ -53,41 +53,48 @@ static void quantize_row_f16(const struct nn_kernel_args *args, const struct nn_
 
 /* ---- DEQUANTIZE ---- */
 
-/* A code has 256 values: the step's weights are their float32s. Per-channel
- * scales are weights, too. */
-static int lower_dequantize(struct nn_lower *lower)
+/* nn_quant_real() of n codes, whose kind is a constant where this is called. */
+NN_INLINE void dequantize_chunk(const uint8_t *in, float *out, size_t n,
+                                const struct nn_tensor *from, const uint32_t flip)
 {
-    const struct nn_lower_operand *in = &lower->inputs[0];
-    /* TENSOR_QUANT8_SYMM is signed as well. */
-    uint32_t flip = in->type == NNHAL_TENSOR_QUANT8_ASYMM ? 0 : 0x80;
-    float *table = nn_lower_weights(lower, 256 * sizeof(float));
+    const int32_t zero_point = from->zero_point;
+    const float scale = from->scale;
 
-    if (!table)
-        return -ENOMEM;
-    for (uint32_t byte = 0; byte < 256; byte++)
-        table[byte] = nn_quant_real(nn_quant_code((uint8_t)byte, flip), in->zero_point, in->scale);
-    return 0;
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = nn_quant_real(nn_quant_code(in[i], flip), zero_point, scale);
 }
 
-static void dequantize_row(const struct nn_kernel_args *args, const struct nn_row *row)
+/* TENSOR_QUANT8_SYMM is signed as well. */
+static void dequantize_codes(const uint8_t *in, float *out, size_t n, const struct nn_tensor *from)
 {
-    const float *table = (const float *)(const void *)args->weights;
+    if (from->type == NNHAL_TENSOR_QUANT8_ASYMM)
+        dequantize_chunk(in, out, n, from, 0);
+    else
+        dequantize_chunk(in, out, n, from, 0x80);
+}
+
+static void dequantize_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    dequantize_codes((const uint8_t *)args->inputs[0].data + row->in0,
+                     (float *)args->outputs[0].data + row->out, row->n, &args->inputs[0]);
+}
+
+static void dequantize_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)
+{
     const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
-    size_t n = row->n;
+    uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
+    float wide[NN_CHUNK];
 
-    if (args->outputs[0].type == NNHAL_TENSOR_FLOAT16) {
-        uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
+    for (size_t i = 0; i < row->n; i += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
-        for (size_t i = 0; i < n; i++)
-            out[i] = nn_f32_to_f16(table[in[i]]);
-    } else {
-        float *out = (float *)args->outputs[0].data + row->out;
-
-        for (size_t i = 0; i < n; i++)
-            out[i] = table[in[i]];
+        dequantize_codes(in + i, wide, n, &args->inputs[0]);
+        nn_narrow(out + i, wide, n);
     }
 }
 
+/* Per-channel scales are weights. */
 struct channel_params {
     uint32_t channel_dim;
     uint32_t n_channels;
@@ -225,9 +232,11 @@ static const struct nn_kernel kernels[] = {
     {NN_VARIANT_ROW("quantize_f16", QUANTIZE), .in0 = NN_T_F16, .out0 = NN_T_U8 | NN_T_S8,
      .is_elementwise = 1, .walk = nn_rows_run, .row = quantize_row_f16, .element_cost = 48},
     {NN_VARIANT_ROW("dequantize_q8", DEQUANTIZE),
-     .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM), .weights_bytes = 256 * sizeof(float),
-     .is_elementwise = 1, .lower = lower_dequantize, .walk = nn_rows_run, .row = dequantize_row,
-     .element_cost = 16},
+     .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM), .out0 = NN_T_F32, .is_elementwise = 1,
+     .walk = nn_rows_run, .row = dequantize_row_f32, .element_cost = 4},
+    {NN_VARIANT_ROW("dequantize_q8_f16", DEQUANTIZE),
+     .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM), .out0 = NN_T_F16, .is_elementwise = 1,
+     .walk = nn_rows_run, .row = dequantize_row_f16, .element_cost = 8},
     {NN_VARIANT_ROW("dequantize_qpc", DEQUANTIZE), .in0 = NN_T_QPC,
      .params_bytes = sizeof(struct channel_params), .lower = lower_dequantize_channels,
      .run = nn_dequantize_qpc, .check = check_channels},

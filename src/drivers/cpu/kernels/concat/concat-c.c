@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CONCATENATION, PACK, SPLIT, plain C. One item of work is one part.
+/* CONCATENATION, PACK, SPLIT, plain C (variant.h). One item of work is one part.
  *
  * Along the axis, every tensor contributes a run of bytes to each row of the
  * whole: row r of the whole is run r of the first tensor, then run r of the
  * second, and so on. A quantized tensor whose parameters differ from the
  * whole's is translated by a table of 256 codes on the way. */
 #include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/lut.h"
 #include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/round.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "model/operands.h"
-
-#include <math.h>
 
 struct join_params {
     uint32_t axis; /* of the whole; PACK: of the parts, where the new dimension goes */
@@ -82,12 +85,15 @@ static void make_table(const struct nn_tensor *part, const struct nn_tensor *who
     const int shift = part->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED ? 128 : 0;
     const float factor = part->scale * (1.0f / whole->scale);
     const float bias = (float)-(part->zero_point + shift) * factor;
+    const int zero_point = whole->zero_point + shift;
 
-    for (int code = 0; code < 256; code++) {
-        float value = roundf((float)code * factor + bias);
-        float clamped = fminf(fmaxf(value + (float)(whole->zero_point + shift), 0.0f), 255.0f);
+    for (int byte = 0; byte < 256; byte++) {
+        float value = (float)(byte ^ shift) * factor + bias;
 
-        table[code ^ shift] = (uint8_t)((int)clamped ^ shift);
+        /* What is no number, of a factor without end, becomes the lowest code. */
+        value = value > -1000.0f ? value : -1000.0f;
+        value = value < 1000.0f ? value : 1000.0f;
+        table[byte] = (uint8_t)(nn_clamp_i32(nn_round_near(value) + zero_point, 0, 255) ^ shift);
     }
 }
 
@@ -98,8 +104,7 @@ struct runs {
     struct nn_stop *stop;
 };
 
-static inline __attribute__((__always_inline__)) void
-copy_runs_of(size_t run_bytes, const struct runs *runs, const char *from, char *to)
+NN_INLINE void copy_runs_of(size_t run_bytes, const struct runs *runs, const char *from, char *to)
 {
     struct nn_pace pace = nn_pace(runs->stop);
 
@@ -129,15 +134,22 @@ static void copy_runs(const struct runs *runs, const char *from, char *to)
     }
 }
 
+static void translate_run(const struct nn_lut *lut, const struct runs *runs, const uint8_t *from,
+                          uint8_t *to, struct nn_pace *pace)
+{
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, runs->run_bytes, 1, &part);)
+        nn_lut_codes(lut, from + part.begin, to + part.begin, part.end - part.begin);
+}
+
 static void translate_runs(const struct runs *runs, const uint8_t table[256], const uint8_t *from,
                            uint8_t *to)
 {
+    const struct nn_lut lut = nn_lut(table);
     struct nn_pace pace = nn_pace(runs->stop);
 
-    for (size_t i = 0; i < runs->n_rows && !nn_pace_ends(&pace, 2 + runs->run_bytes);
+    for (size_t i = 0; i < runs->n_rows && !nn_pace_ends(&pace, 2);
          i++, from += runs->from_step, to += runs->to_step)
-        for (size_t j = 0; j < runs->run_bytes; j++)
-            to[j] = table[from[j]];
+        translate_run(&lut, runs, from, to, &pace);
 }
 
 static void join_parts(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -174,12 +186,12 @@ static int run_join(const struct nn_kernel_args *args, const struct nn_tensor *p
     return 0;
 }
 
-static int nn_concatenation__c(const struct nn_kernel_args *args)
+static int nn_concatenation(const struct nn_kernel_args *args)
 {
     return run_join(args, args->inputs, args->n_inputs - 1);
 }
 
-static int nn_pack__c(const struct nn_kernel_args *args)
+static int nn_pack(const struct nn_kernel_args *args)
 {
     return run_join(args, args->inputs + 1, args->n_inputs - 1);
 }
@@ -195,7 +207,7 @@ static void split_parts(void *ctx, size_t begin, size_t end, unsigned worker)
         copy_runs(&runs, (const char *)job->whole->data + i * run_bytes, job->parts[i].data);
 }
 
-static int nn_split__c(const struct nn_kernel_args *args)
+static int nn_split(const struct nn_kernel_args *args)
 {
     struct concat_job job = make_job(args, args->outputs, &args->inputs[0]);
 
@@ -245,11 +257,11 @@ static bool check_split(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_ROW("concatenation__c", CONCATENATION), .params_bytes = sizeof(struct join_params),
-     .lower = lower_concatenation, .run = nn_concatenation__c, .check = check_join},
-    {NN_ROW("pack__c", PACK), .params_bytes = sizeof(struct join_params), .lower = lower_pack,
-     .run = nn_pack__c, .check = check_pack},
-    {NN_ROW("split__c", SPLIT), .params_bytes = sizeof(struct join_params), .lower = lower_split,
-     .run = nn_split__c, .check = check_split},
+    {NN_VARIANT_ROW("concatenation", CONCATENATION), .params_bytes = sizeof(struct join_params),
+     .lower = lower_concatenation, .run = nn_concatenation, .check = check_join},
+    {NN_VARIANT_ROW("pack", PACK), .params_bytes = sizeof(struct join_params), .lower = lower_pack,
+     .run = nn_pack, .check = check_pack},
+    {NN_VARIANT_ROW("split", SPLIT), .params_bytes = sizeof(struct join_params),
+     .lower = lower_split, .run = nn_split, .check = check_split},
 };
-NN_KERNEL_FAMILY(concat, kernels);
+NN_VARIANT_FAMILY(concat, kernels);

@@ -15,6 +15,8 @@
 #define Q16A NNHAL_TENSOR_QUANT16_ASYMM
 
 static struct kernel_case c;
+/* For suppression. */
+static float room[256 * NN_NMS_ROOM_BYTES / sizeof(float)];
 
 static int32_t number_at(uint32_t output, size_t i)
 {
@@ -49,7 +51,7 @@ TEST(suppression_keeps_the_first_of_equals)
     const struct nn_box boxes[] = {{0, 0, 4, 4}, {0, 0, 4, 3}, {8, 8, 9, 9}};
     float scores[] = {0.5f, 0.5f, 0.5f};
     uint32_t candidates[] = {0, 1, 2};
-    struct nn_nms nms = {scores, boxes, 1, 3, 0.5f, NN_NMS_HARD, 0.0f, 0.0f};
+    struct nn_nms nms = {scores, boxes, 1, 3, 0.5f, NN_NMS_HARD, 0.0f, 0.0f, room};
 
     ck_assert_uint_eq(nn_nms_hard(&nms, candidates, 3), 2);
     ck_assert_uint_eq(candidates[0], 0);
@@ -69,9 +71,79 @@ TEST(boxes_that_share_nothing)
 
     for (size_t i = 0; i < NN_N_ELEMENTS(thresholds); i++) {
         uint32_t candidates[] = {0, 1, 2, 3};
-        struct nn_nms nms = {scores, boxes, 1, 4, thresholds[i], NN_NMS_HARD, 0.0f, 0.0f};
+        struct nn_nms nms = {scores, boxes, 1, 4, thresholds[i], NN_NMS_HARD, 0.0f, 0.0f, room};
 
         ck_assert_uint_eq(nn_nms_hard(&nms, candidates, 4), i == 0 ? 1 : 4);
+    }
+}
+TEST_END
+
+/* The definition: one candidate after the other. */
+static size_t suppress_simply(const struct nn_nms *nms, uint32_t *candidates, size_t n)
+{
+    size_t n_chosen = 0;
+
+    while (n_chosen < n && n_chosen < nms->max_chosen) {
+        size_t best = n_chosen;
+        uint32_t chosen;
+
+        for (size_t i = n_chosen + 1; i < n; i++)
+            if (nms->scores[candidates[i]] > nms->scores[candidates[best]])
+                best = i;
+        chosen = candidates[best];
+        candidates[best] = candidates[n_chosen];
+        candidates[n_chosen++] = chosen;
+        for (size_t i = n_chosen; i < n;) {
+            if (nn_box_iou(&nms->boxes[candidates[i] / nms->scores_per_box],
+                           &nms->boxes[chosen / nms->scores_per_box]) >= nms->iou_threshold)
+                candidates[i] = candidates[--n];
+            else
+                i++;
+        }
+    }
+    return n_chosen;
+}
+
+/* Small numbers, so that scores tie and boxes share corners; some that are none. */
+static float draw_number(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    switch (*state >> 16 & 63) {
+    case 0:
+        return NAN;
+    case 1:
+        return INFINITY;
+    case 2:
+        return -0.0f;
+    default:
+        return (float)(*state >> 24 & 15);
+    }
+}
+
+TEST(suppression_is_its_definition)
+{
+    enum { N = 150 };
+    const float thresholds[] = {0.3f, 0.0f, -1.0f, 1.0f, 0.01f, NAN};
+    uint32_t state = 7;
+
+    for (uint32_t round = 0; round < 600; round++) {
+        size_t n = round % (N + 1), per_box = 1 + round % 3, n_wanted;
+        float scores[N];
+        struct nn_box boxes[N];
+        uint32_t candidates[N], wanted[N];
+        struct nn_nms nms = {
+            scores, boxes, per_box, round % 5 ? N : 4, thresholds[round % 6], NN_NMS_HARD,
+            0.0f,   0.0f,  room};
+
+        for (size_t i = 0; i < n; i++) {
+            scores[i] = draw_number(&state);
+            boxes[i] = (struct nn_box){draw_number(&state), draw_number(&state),
+                                       draw_number(&state), draw_number(&state)};
+            wanted[i] = candidates[i] = (uint32_t)(n - 1 - i);
+        }
+        n_wanted = suppress_simply(&nms, wanted, n);
+        ck_assert_uint_eq(nn_nms_hard(&nms, candidates, n), n_wanted);
+        ck_assert_int_eq(memcmp(candidates, wanted, n_wanted * sizeof(*wanted)), 0);
     }
 }
 TEST_END
@@ -97,12 +169,17 @@ TEST(ranking_is_stable_and_survives_nan)
 {
     const float scores[] = {1.0f, 2.0f, 1.0f, -0.0f, 0.0f, -3.0f};
     const float odd[] = {NAN, 1.0f, -NAN, 0.0f};
-    uint32_t order[] = {0, 1, 2, 3, 4, 5}, odd_order[] = {0, 1, 2, 3}, seen = 0;
+    uint32_t order[6], odd_order[] = {0, 1, 2, 3}, seen = 0;
     uint64_t keys[6];
 
-    nn_rank_by_score(order, 6, scores, keys, NULL);
-    ck_assert_int_eq(memcmp(order, ((uint32_t[]){1, 0, 2, 3, 4, 5}), sizeof(order)), 0);
-    nn_rank_by_score(odd_order, 4, odd, keys, NULL);
+    for (uint32_t n_best = 0; n_best <= 7; n_best++) {
+        memcpy(order, ((uint32_t[]){0, 1, 2, 3, 4, 5}), sizeof(order));
+        nn_rank_by_score(order, 6, n_best, scores, keys, NULL);
+        ck_assert_int_eq(memcmp(order, ((uint32_t[]){1, 0, 2, 3, 4, 5}),
+                                (n_best < 6 ? n_best : 6) * sizeof(*order)),
+                         0);
+    }
+    nn_rank_by_score(odd_order, 4, 4, odd, keys, NULL);
     for (int i = 0; i < 4; i++)
         seen |= 1u << odd_order[i];
     ck_assert_uint_eq(seen, 15);
@@ -378,7 +455,7 @@ TEST(proposals_by_falling_score)
 TEST_END
 
 CHECK_MAIN("kernel-detection", overlap_of_boxes, suppression_keeps_the_first_of_equals,
-           boxes_that_share_nothing, soft_suppression_lowers_scores,
+           boxes_that_share_nothing, suppression_is_its_definition, soft_suppression_lowers_scores,
            ranking_is_stable_and_survives_nan, bbox_transform_moves_and_clips,
            bbox_transform_refuses, bbox_transform_in_eighths,
            nms_limit_orders_by_batch_class_and_score, nms_limit_may_find_nothing,

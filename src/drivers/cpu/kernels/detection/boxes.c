@@ -2,6 +2,7 @@
 #include "drivers/cpu/kernels/detection/boxes.h"
 
 #include "drivers/cpu/kernels/common/heap.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,36 +101,164 @@ static bool goes_on(const struct nn_nms *nms, size_t n_chosen, size_t n)
            !(nms->args && nn_kernel_stopped(nms->args));
 }
 
-/* Whether boxes overlap by the threshold or more. Most share nothing: what 0 is divided by does not
- * matter to a threshold above it. */
-static inline bool overlaps(const struct nn_box *a, const struct nn_box *b, float threshold)
+/* ---- suppression without a kernel ---- */
+
+enum { N_LANES = NN_VARIANT_VECTOR_BYTES / sizeof(float) };
+
+typedef float lanes_f32 __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
+typedef int32_t lanes_i32 __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
+
+/* Lane by lane what is larger; where one is a NaN, best. */
+static lanes_f32 raise_lanes(lanes_f32 best, const float *scores)
 {
-    if (threshold > 0.0f && shared_area(a, b) == 0.0f)
-        return false;
-    return nn_box_iou(a, b) >= threshold;
+    lanes_i32 is_better, bits;
+    lanes_f32 some;
+
+    memcpy(&some, scores, sizeof(some));
+    is_better = some > best;
+    bits = (is_better & (lanes_i32)some) | (~is_better & (lanes_i32)best);
+    return (lanes_f32)bits;
+}
+
+static float raise_score(float best, const float *scores, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        best = scores[i] > best ? scores[i] : best;
+    return best;
+}
+
+float nn_best_score(float best, const float *scores, size_t n)
+{
+    lanes_f32 lanes = best - (lanes_f32){0};
+    float each[N_LANES];
+    size_t i = 0;
+
+    if (n < N_LANES)
+        return raise_score(best, scores, n);
+    for (; n - i >= N_LANES; i += N_LANES)
+        lanes = raise_lanes(lanes, scores + i);
+    /* The last lanes again: who is the best is not changed by it. */
+    lanes = raise_lanes(lanes, scores + n - N_LANES);
+    memcpy(each, &lanes, sizeof(each));
+    return raise_score(best, each, N_LANES);
+}
+
+/* Candidates side by side, for loops that compilers turn into vector code. */
+struct lists {
+    uint32_t *candidates;
+    float *scores, *areas;
+    float *x1, *y1, *x2, *y2;
+    uint8_t *overlaps; /* whether it is to be dropped */
+};
+
+static struct lists make_lists(const struct nn_nms *nms, uint32_t *candidates, size_t n,
+                               struct nn_pace *pace)
+{
+    struct lists lists = {.candidates = candidates,
+                          .scores = nms->room,
+                          .areas = nms->room + n,
+                          .x1 = nms->room + 2 * n,
+                          .y1 = nms->room + 3 * n,
+                          .x2 = nms->room + 4 * n,
+                          .y2 = nms->room + 5 * n,
+                          .overlaps = (uint8_t *)(nms->room + 6 * n)};
+
+    for (size_t i = 0; i < n && !nn_pace_ends(pace, 5); i++) {
+        const struct nn_box *box = box_of(nms, candidates[i]);
+
+        lists.scores[i] = nms->scores[candidates[i]];
+        lists.areas[i] = box_area(box);
+        lists.x1[i] = box->x1;
+        lists.y1[i] = box->y1;
+        lists.x2[i] = box->x2;
+        lists.y2[i] = box->y2;
+    }
+    return lists;
+}
+
+/* Candidate i becomes what candidate from is. */
+static void move_candidate(const struct lists *lists, size_t i, size_t from)
+{
+    lists->candidates[i] = lists->candidates[from];
+    lists->scores[i] = lists->scores[from];
+    lists->areas[i] = lists->areas[from];
+    lists->x1[i] = lists->x1[from];
+    lists->y1[i] = lists->y1[from];
+    lists->x2[i] = lists->x2[from];
+    lists->y2[i] = lists->y2[from];
+    lists->overlaps[i] = lists->overlaps[from];
+}
+
+/* The first of the best in [first, end), end > first. */
+static size_t find_best(const struct lists *lists, size_t first, size_t end, struct nn_pace *pace)
+{
+    const float *scores = lists->scores;
+    float best = scores[first];
+    size_t i = first;
+
+    for (struct nn_pace_part part = {.end = first}; nn_pace_next_part(pace, end, 1, &part);)
+        best = nn_best_score(best, scores + part.begin, part.end - part.begin);
+    while (i < end && !nn_pace_ends(pace, 1) && scores[i] != best)
+        i++;
+    return i < end && scores[i] == best ? i : first;
+}
+
+/* Whether candidates in [begin, end) overlap box by the threshold or more. Without branches: what those
+ * that share nothing are divided by does not matter to a threshold above 0. */
+static void mark_overlaps(const struct lists *lists, const struct nn_box *box, float threshold,
+                          size_t begin, size_t end)
+{
+    const float *x1 = lists->x1, *y1 = lists->y1, *x2 = lists->x2, *y2 = lists->y2;
+    const float *areas = lists->areas, area = box_area(box);
+    const struct nn_box b = *box;
+    uint8_t *marks = lists->overlaps;
+
+    NN_IVDEP
+    for (size_t i = begin; i < end; i++) {
+        const struct nn_box a = {x1[i], y1[i], x2[i], y2[i]};
+        float shared = shared_area(&a, &b);
+
+        marks[i] = shared / (areas[i] + area - shared) >= threshold;
+    }
+}
+
+/* Drops marked candidates from first on: the last one takes the place of each, and is looked at next.
+ * Returns: how many are left. */
+static size_t drop_marked(const struct lists *lists, size_t first, size_t n, struct nn_pace *pace)
+{
+    enum { LOOK = 4096 };
+
+    for (size_t i = first; i < n && !nn_pace_ends(pace, 100);) {
+        size_t n_looked = nn_min_size(n - i, LOOK);
+        const uint8_t *marked = memchr(lists->overlaps + i, 1, n_looked);
+
+        i = marked ? (size_t)(marked - lists->overlaps) : i + n_looked;
+        if (marked)
+            move_candidate(lists, i, --n);
+    }
+    return n;
 }
 
 size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n)
 {
     struct nn_pace pace = pace_of(nms);
+    const struct lists lists = make_lists(nms, candidates, n, &pace);
     size_t n_chosen = 0;
 
     while (goes_on(nms, n_chosen, n)) {
-        const struct nn_box *best;
+        size_t best = find_best(&lists, n_chosen, n, &pace);
+        uint32_t chosen = candidates[best];
 
-        bring_best(nms, candidates, n_chosen, n, &pace);
-        best = box_of(nms, candidates[n_chosen]);
-        for (size_t i = n_chosen + 1; i < n && !nn_pace_ends(&pace, 4);) {
-            /* The last one takes the place of one that is dropped, and is looked at next. */
-            if (overlaps(box_of(nms, candidates[i]), best, nms->iou_threshold))
-                swap_indices(&candidates[i], &candidates[--n]);
-            else
-                i++;
-        }
-        n_chosen++;
+        move_candidate(&lists, best, n_chosen);
+        candidates[n_chosen++] = chosen;
+        for (struct nn_pace_part part = {.end = n_chosen}; nn_pace_next_part(&pace, n, 1, &part);)
+            mark_overlaps(&lists, box_of(nms, chosen), nms->iou_threshold, part.begin, part.end);
+        n = drop_marked(&lists, n_chosen, n, &pace);
     }
     return n_chosen;
 }
+
+/* ---- suppression with one ---- */
 
 static float score_factor(const struct nn_nms *nms, float iou)
 {
@@ -177,19 +306,29 @@ static uint32_t falling_key(float value)
     return bits >> 31 ? bits : ~(bits | UINT32_C(0x80000000));
 }
 
-void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t *keys,
-                      struct nn_stop *stop)
+void nn_rank_by_score(uint32_t *indexes, size_t n, size_t n_best, const float *scores,
+                      uint64_t *keys, struct nn_stop *stop)
 {
     struct nn_pace pace = nn_pace(stop);
 
-    /* A key is a score above the place in the list; the list is put aside in its lower half. */
+    n_best = nn_min_size(n, n_best);
+    if (n_best == 0)
+        return;
+    /* A key is a score above the place in the list: the best is the smallest. */
     for (size_t i = 0; i < n && !nn_pace_ends(&pace, 5); i++)
         keys[i] = (uint64_t)falling_key(scores[indexes[i]]) << 32 | i;
-    nn_heap_make(keys, n, &pace);
-    nn_heap_sort(keys, n, &pace);
-    /* When a pace has ended, no loop behind it begins: the list is used only where the keys are whole. */
-    for (size_t i = 0; i < n && !nn_pace_ends(&pace, 5); i++)
+    /* The heap is of the best so far, the worst of them on its top. */
+    nn_heap_make(keys, n_best, &pace);
+    for (size_t i = n_best; i < n && !nn_pace_ends(&pace, 20); i++)
+        if (keys[i] < keys[0]) {
+            keys[0] = keys[i];
+            nn_heap_sink(keys, n_best, 0);
+        }
+    nn_heap_sort(keys, n_best, &pace);
+    /* When a pace has ended, no loop behind it begins: the list, put aside in the keys' lower half, is
+     * used only where the keys are whole. */
+    for (size_t i = 0; i < n_best && !nn_pace_ends(&pace, 5); i++)
         keys[i] = indexes[(uint32_t)keys[i]];
-    for (size_t i = 0; i < n && !nn_pace_ends(&pace, 2); i++)
+    for (size_t i = 0; i < n_best && !nn_pace_ends(&pace, 2); i++)
         indexes[i] = (uint32_t)keys[i];
 }

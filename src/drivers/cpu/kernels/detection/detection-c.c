@@ -2,11 +2,14 @@
 /* AXIS_ALIGNED_BBOX_TRANSFORM, BOX_WITH_NMS_LIMIT, DETECTION_POSTPROCESSING, plain C.
  *
  * Boxes and scores are widened into scratch first: all arithmetic is float32,
- * and what has been checked is what is used. */
+ * and what has been checked is what is used. Scores that are float32 already and decide nothing but
+ * what is chosen are read in place. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/detection/boxes.h"
 #include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "drivers/cpu/kernels/common/widen-f16.h"
 
 #include <errno.h>
@@ -49,7 +52,7 @@ static void transform_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_bbox_transform__c(const struct nn_kernel_args *args)
+static int nn_bbox_transform(const struct nn_kernel_args *args)
 {
     size_t n_boxes = args->inputs[0].dims[0];
     int32_t *batches = (int32_t *)(void *)args->scratch;
@@ -164,7 +167,7 @@ static size_t order_chosen(const struct nms_limit *limit, uint32_t *chosen, size
     uint64_t *keys = limit->keys;
     struct nn_pace pace = nn_pace(limit->args->stop);
 
-    nn_rank_by_score(chosen, n, limit->scores, keys, limit->args->stop);
+    nn_rank_by_score(chosen, n, n_kept, limit->scores, keys, limit->args->stop);
     /* A stable counting by class: class above rank, sorted by insertion of runs. */
     for (size_t i = 0; i < n_kept; i++)
         keys[i] = chosen[i];
@@ -196,7 +199,7 @@ static int resize_found(const struct nn_kernel_args *args, size_t n)
     return r;
 }
 
-static int nn_box_with_nms_limit__c(const struct nn_kernel_args *args)
+static int nn_box_with_nms_limit(const struct nn_kernel_args *args)
 {
     struct nms_limit limit = take_nms_limit(args);
     size_t n = 0, begin = 0, element_bytes = nn_type_bytes(args->inputs[1].type);
@@ -241,16 +244,18 @@ struct post_params {
     int32_t max_detections, max_classes, max_per_class;
 };
 
-/* Widened inputs of one batch, and room to choose. */
+/* Inputs of one batch as floats, and room to choose. */
 struct post {
     const struct nn_kernel_args *args;
     const struct post_params *params;
     size_t n_anchors, n_classes, n_deltas, room;
-    float *scores;        /* [anchors, classes] */
+    float *scores;        /* [anchors, classes]: the input's, or wide_scores */
+    float *wide_scores;   /* [anchors, classes], unless the input is float32 */
     float *deltas;        /* [anchors, deltas] */
     const float *anchors; /* [anchors, 4] */
     struct nn_box *boxes; /* [anchors] */
     float *best;          /* [anchors]: of any class */
+    float *nms_room;      /* for anchors */
     uint32_t *chosen;     /* [anchors * classes] */
     uint64_t *keys;
     /* The results of the batch. */
@@ -264,10 +269,11 @@ static bool find_post_scratch(const struct nn_kernel_step *step, struct nn_kerne
 {
     uint64_t n_anchors = step->inputs[0].dims[1], n_classes = step->inputs[0].dims[2];
     uint64_t n = n_anchors * n_classes, room = step->outputs[0].dims[1];
+    uint64_t n_wide = step->inputs[0].type == NNHAL_TENSOR_FLOAT32 ? 0 : n;
 
-    ret->bytes = n * (sizeof(uint64_t) + sizeof(float) + sizeof(uint32_t)) +
+    ret->bytes = n * (sizeof(uint64_t) + sizeof(uint32_t)) + n_wide * sizeof(float) +
                  n_anchors * (step->inputs[1].dims[2] * sizeof(float) + sizeof(struct nn_box) +
-                              5 * sizeof(float)) +
+                              5 * sizeof(float) + NN_NMS_ROOM_BYTES) +
                  room * (sizeof(struct nn_box) + sizeof(float));
     return true;
 }
@@ -299,16 +305,18 @@ static struct post take_post(const struct nn_kernel_args *args)
                         .room = args->outputs[0].dims[1],
                         .keys = (uint64_t *)(void *)args->scratch};
     size_t n = post.n_anchors * post.n_classes;
+    size_t n_wide = args->inputs[0].type == NNHAL_TENSOR_FLOAT32 ? 0 : n;
     float *anchors;
 
     post.boxes = (struct nn_box *)(void *)(post.keys + n);
     post.out_boxes = post.boxes + post.n_anchors;
-    post.scores = (float *)(void *)(post.out_boxes + post.room);
-    post.deltas = post.scores + n;
+    post.wide_scores = (float *)(void *)(post.out_boxes + post.room);
+    post.deltas = post.wide_scores + n_wide;
     anchors = post.deltas + post.n_anchors * post.n_deltas;
     post.best = anchors + post.n_anchors * 4;
     post.out_scores = post.best + post.n_anchors;
     post.chosen = (uint32_t *)(void *)(post.out_scores + post.room);
+    post.nms_room = (float *)(void *)(post.chosen + n);
     nn_dequantize_load_long(&args->inputs[2], 0, post.n_anchors * 4, anchors, args->stop);
     post.anchors = anchors;
     return post;
@@ -352,8 +360,9 @@ static void choose_regular(struct post *post)
                          .scores_per_box = post->n_classes,
                          .max_chosen = (size_t)params->max_per_class,
                          .iou_threshold = params->iou_threshold,
+                         .room = post->nms_room,
                          .args = post->args};
-    size_t n = 0;
+    size_t n = 0, n_best;
 
     for (size_t c = 1; c < post->n_classes && !nn_kernel_stopped(post->args); c++) {
         uint32_t *chosen = post->chosen + n;
@@ -364,40 +373,22 @@ static void choose_regular(struct post *post)
                 chosen[n_class++] = (uint32_t)(a * post->n_classes + c);
         n += nn_nms_hard(&nms, chosen, n_class);
     }
-    nn_rank_by_score(post->chosen, n, post->scores, post->keys, post->args->stop);
-    for (size_t i = 0; i < n && i < (size_t)params->max_detections; i++)
+    n_best = nn_min_size(n, (size_t)params->max_detections);
+    nn_rank_by_score(post->chosen, n, n_best, post->scores, post->keys, post->args->stop);
+    for (size_t i = 0; i < n_best; i++)
         emit_box(post, post->chosen[i], post->scores[post->chosen[i]]);
 }
 
 /* The classes of one anchor, best first. */
 static void emit_classes(struct post *post, uint32_t anchor, uint32_t *ranked)
 {
-    size_t n = post->n_classes - 1, n_most = (size_t)post->params->max_classes;
+    size_t n = post->n_classes - 1, n_best = nn_min_size(n, (size_t)post->params->max_classes);
 
     for (size_t i = 0; i < n; i++)
         ranked[i] = (uint32_t)(anchor * post->n_classes + 1 + i);
-    nn_rank_by_score(ranked, n, post->scores, post->keys, post->args->stop);
-    for (size_t i = 0; i < n && i < n_most; i++)
+    nn_rank_by_score(ranked, n, n_best, post->scores, post->keys, post->args->stop);
+    for (size_t i = 0; i < n_best; i++)
         emit_box(post, ranked[i], post->scores[ranked[i]]);
-}
-
-/* The best of n scores. Lanes are compared side by side; a NaN never replaces a number. */
-static float best_score(const float *scores, size_t n)
-{
-    enum { N_LANES = 16 };
-    float best[N_LANES];
-    size_t i = 0;
-
-    for (size_t k = 0; k < N_LANES; k++)
-        best[k] = scores[0];
-    for (; n - i >= N_LANES; i += N_LANES)
-        for (size_t k = 0; k < N_LANES; k++)
-            best[k] = scores[i + k] > best[k] ? scores[i + k] : best[k];
-    for (; i < n; i++)
-        best[0] = scores[i] > best[0] ? scores[i] : best[0];
-    for (size_t k = 1; k < N_LANES; k++)
-        best[0] = best[k] > best[0] ? best[k] : best[0];
-    return best[0];
 }
 
 /* One suppression by the best class of each anchor. */
@@ -409,12 +400,15 @@ static void choose_fast(struct post *post)
                          .scores_per_box = 1,
                          .max_chosen = (size_t)params->max_detections,
                          .iou_threshold = params->iou_threshold,
+                         .room = post->nms_room,
                          .args = post->args};
     struct nn_pace pace = nn_pace(post->args->stop);
     size_t n = 0;
 
     for (size_t a = 0; a < post->n_anchors && !nn_pace_ends(&pace, 5 + post->n_classes); a++) {
-        post->best[a] = best_score(post->scores + a * post->n_classes + 1, post->n_classes - 1);
+        const float *scores = post->scores + a * post->n_classes + 1;
+
+        post->best[a] = nn_best_score(scores[0], scores, post->n_classes - 1);
         if (post->best[a] > params->score_threshold)
             post->chosen[n++] = (uint32_t)a;
     }
@@ -429,7 +423,12 @@ static void run_batch(const struct nn_kernel_args *args, struct post *post, size
     size_t n_deltas = post->n_anchors * post->n_deltas;
     struct nn_pace pace = nn_pace(args->stop);
 
-    nn_dequantize_load_long(&args->inputs[0], b * n_scores, n_scores, post->scores, args->stop);
+    if (args->inputs[0].type == NNHAL_TENSOR_FLOAT32) {
+        post->scores = (float *)args->inputs[0].data + b * n_scores;
+    } else {
+        post->scores = post->wide_scores;
+        nn_dequantize_load_long(&args->inputs[0], b * n_scores, n_scores, post->scores, args->stop);
+    }
     nn_dequantize_load_long(&args->inputs[1], b * n_deltas, n_deltas, post->deltas, args->stop);
     decode_boxes(post);
     post->n_out = 0;
@@ -447,7 +446,7 @@ static void run_batch(const struct nn_kernel_args *args, struct post *post, size
     ((int32_t *)args->outputs[3].data)[b] = (int32_t)post->n_out;
 }
 
-static int nn_detection_postprocessing__c(const struct nn_kernel_args *args)
+static int nn_detection_postprocessing(const struct nn_kernel_args *args)
 {
     struct post post = take_post(args);
 
@@ -460,13 +459,13 @@ static int nn_detection_postprocessing__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_ROW("axis_aligned_bbox_transform__c", AXIS_ALIGNED_BBOX_TRANSFORM),
-     .find_scratch = find_bbox_scratch, .run = nn_bbox_transform__c},
-    {NN_ROW("box_with_nms_limit__c", BOX_WITH_NMS_LIMIT),
+    {NN_VARIANT_ROW("axis_aligned_bbox_transform", AXIS_ALIGNED_BBOX_TRANSFORM),
+     .find_scratch = find_bbox_scratch, .run = nn_bbox_transform},
+    {NN_VARIANT_ROW("box_with_nms_limit", BOX_WITH_NMS_LIMIT),
      .params_bytes = sizeof(struct nms_limit_params), .is_dynamic = 1, .lower = lower_nms_limit,
-     .find_scratch = find_nms_limit_scratch, .run = nn_box_with_nms_limit__c},
-    {NN_ROW("detection_postprocessing__c", DETECTION_POSTPROCESSING),
+     .find_scratch = find_nms_limit_scratch, .run = nn_box_with_nms_limit},
+    {NN_VARIANT_ROW("detection_postprocessing", DETECTION_POSTPROCESSING),
      .params_bytes = sizeof(struct post_params), .lower = lower_post,
-     .find_scratch = find_post_scratch, .run = nn_detection_postprocessing__c},
+     .find_scratch = find_post_scratch, .run = nn_detection_postprocessing},
 };
-NN_KERNEL_FAMILY(detection, kernels);
+NN_VARIANT_FAMILY(detection, kernels);

@@ -5,6 +5,7 @@
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/detection/boxes.h"
 #include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/dequantize.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct proposals {
     float *loaded;          /* [cells, 4]: in the input's layout */
     struct nn_box *anchors; /* [anchors] */
     uint32_t *chosen;       /* [batches, cells]: cells counted through all batches */
+    float *nms_room;        /* for cells */
 };
 
 static int lower_proposals(struct nn_lower *lower)
@@ -54,7 +56,8 @@ static bool find_proposals_scratch(const struct nn_kernel_step *step, struct nn_
     return nn_mul_size(n_all, sizeof(struct nn_box) + sizeof(float) + sizeof(uint32_t),
                        &ret->bytes) &&
            nn_add_size(ret->bytes,
-                       n_cells * (sizeof(uint64_t) + 8 * sizeof(float)) + n_anchor_bytes,
+                       n_cells * (sizeof(uint64_t) + 8 * sizeof(float) + NN_NMS_ROOM_BYTES) +
+                           n_anchor_bytes,
                        &ret->bytes);
 }
 
@@ -79,6 +82,7 @@ static struct proposals take_proposals(const struct nn_kernel_args *args)
     p.deltas = p.scores + n_all;
     p.loaded = p.deltas + p.n_cells * 4;
     p.chosen = (uint32_t *)(void *)(p.loaded + p.n_cells * 4);
+    p.nms_room = (float *)(void *)(p.chosen + n_all);
     nn_dequantize_load(&args->inputs[ANCHORS], 0, p.n_anchors * 4, (float *)p.anchors);
     return p;
 }
@@ -148,6 +152,7 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
                          .scores_per_box = 1,
                          .max_chosen = params->post_nms > 0 ? (size_t)params->post_nms : p->n_cells,
                          .iou_threshold = params->iou_threshold,
+                         .room = p->nms_room,
                          .args = args};
     struct nn_pace pace = nn_pace(args->stop);
     size_t n = p->n_cells;
@@ -162,7 +167,7 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
     if (nn_kernel_stopped(args))
         return 0;
     if (params->pre_nms > 0 && (size_t)params->pre_nms < n) {
-        nn_rank_by_score(chosen, n, scores, p->keys, args->stop);
+        nn_rank_by_score(chosen, n, (size_t)params->pre_nms, scores, p->keys, args->stop);
         n = (size_t)params->pre_nms;
     }
     n = keep_large(p, boxes, image, chosen, n, &pace);
@@ -172,7 +177,7 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
     return n;
 }
 
-static int nn_generate_proposals__c(const struct nn_kernel_args *args)
+static int nn_generate_proposals(const struct nn_kernel_args *args)
 {
     struct proposals p = take_proposals(args);
     size_t n = 0;
@@ -197,8 +202,8 @@ static int nn_generate_proposals__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_ROW("generate_proposals__c", GENERATE_PROPOSALS),
+    {NN_VARIANT_ROW("generate_proposals", GENERATE_PROPOSALS),
      .params_bytes = sizeof(struct proposals_params), .is_dynamic = 1, .lower = lower_proposals,
-     .find_scratch = find_proposals_scratch, .run = nn_generate_proposals__c},
+     .find_scratch = find_proposals_scratch, .run = nn_generate_proposals},
 };
-NN_KERNEL_FAMILY(proposals, kernels);
+NN_VARIANT_FAMILY(proposals, kernels);

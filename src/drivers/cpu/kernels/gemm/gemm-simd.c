@@ -247,6 +247,24 @@ struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
 
 /* ---- tiles ---- */
 
+/* memcpy() of less than a panel's columns without a call: of two halves, which may overlap. */
+NN_INLINE void short_copy(uint8_t *to, const uint8_t *from, size_t n)
+{
+    if (n >= 16) {
+        __m128i end = _mm_loadu_si128((const void *)(from + n - 16));
+
+        _mm_storeu_si128((void *)to, _mm_loadu_si128((const void *)from));
+        _mm_storeu_si128((void *)(to + n - 16), end);
+    } else if (n >= 8) {
+        __m128i end = _mm_loadl_epi64((const void *)(from + n - 8));
+
+        _mm_storel_epi64((void *)to, _mm_loadl_epi64((const void *)from));
+        _mm_storel_epi64((void *)(to + n - 8), end);
+    } else {
+        memcpy(to, from, n);
+    }
+}
+
 /* Two rows of n_vectors * LANES codes, as nn_requantize_four() returns them. */
 NN_INLINE void store_rows(uint8_t *a, uint8_t *b, nn_vector_i32 codes, const size_t n_vectors)
 {
@@ -381,7 +399,7 @@ NN_INLINE void tile_store(const struct nn_gemm_simd *gemm, const struct nn_gemm_
         store_rows(to + i * step, to + (i + 1 < n_rows ? i + 1 : i) * step, codes[i / 2],
                    n_vectors);
     for (size_t i = 0; is_short && i < n_rows; i++)
-        memcpy(out + i * gemm->n_columns, rows + i * PANEL, n_left);
+        short_copy(out + i * gemm->n_columns, rows + i * PANEL, n_left);
 }
 
 /* n_rows and n_vectors are constants where this is called, so that sums are registers. */

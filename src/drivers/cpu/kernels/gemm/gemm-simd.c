@@ -31,6 +31,13 @@ static size_t whole_groups(size_t n_elements)
     return (n_elements + GROUP - 1) / GROUP * GROUP;
 }
 
+/* Whether the only panel has a column to spare. Its weights are the packed zero point, if there is one:
+ * then it has what that adds to a row. */
+static bool has_spare_column(size_t n_columns)
+{
+    return n_columns < PANEL && n_columns % LANES != 0;
+}
+
 bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t weight_bytes,
                         size_t *ret_bytes)
 {
@@ -181,6 +188,17 @@ static void columns_pack(const struct nn_gemm_simd_source *source, uint8_t *pane
     }
 }
 
+static void spare_column_pack(const struct nn_gemm_simd_source *source, uint8_t *panels,
+                              int32_t zero, struct nn_pace *pace)
+{
+    size_t k = source->n_segments * whole_groups(source->n_elements);
+    const struct column to = column_at(source, panels, k, source->n_columns);
+
+    for (struct nn_pace_part part = {0}; nn_pace_next_part(pace, k, 2, &part);)
+        for (size_t i = part.begin; i < part.end; i++)
+            weight_store(&to, i, zero);
+}
+
 /* The bias of column n with what is constant of the zero points; without VNNI data has lost its
  * own. */
 static int32_t column_bias(const struct nn_gemm_simd_source *source, size_t n, struct nn_pace *pace)
@@ -225,6 +243,8 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
             return true;
         columns_pack(source, panels, n, n_together, shift, &pace);
     }
+    if (zero && has_spare_column(source->n_columns))
+        spare_column_pack(source, panels, zero, &pace);
     return true;
 }
 
@@ -364,6 +384,26 @@ NN_INLINE void corrections_take(nn_vector_i32 sums[MAX_TILE_ROWS][2], const int3
 #endif
 }
 
+/* The same where a spare column has it. */
+NN_INLINE void spare_column_take(nn_vector_i32 sums[MAX_TILE_ROWS][2], size_t n_columns,
+                                 const size_t n_rows, const size_t n_vectors)
+{
+#ifdef NN_VARIANT_VNNI
+    const __m512i lane = _mm512_set1_epi32((int32_t)(n_columns % LANES));
+
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++) {
+        __m512i more = _mm512_permutexvar_epi32(lane, (__m512i)sums[i][n_vectors - 1]);
+
+#pragma GCC unroll 2
+        for (size_t j = 0; j < n_vectors; j++)
+            sums[i][j] -= (nn_vector_i32)more;
+    }
+#else
+    (void)sums, (void)n_columns, (void)n_rows, (void)n_vectors;
+#endif
+}
+
 /* The codes of two rows of a tile, one after the other. */
 NN_INLINE nn_vector_i32 rows_requantize(const struct nn_requantize *r, const nn_vector_i32 *a,
                                         const nn_vector_i32 *b, size_t column,
@@ -423,7 +463,9 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
                 &(struct segment){tile->rows + y * segments->row_step + x * segments->tap_step,
                                   tile->stride, segments->n_elements, weights},
                 size);
-    if (gemm->weight_zero)
+    if (gemm->weight_zero && has_spare_column(gemm->n_columns))
+        spare_column_take(sums, gemm->n_columns, size.n_rows, size.n_vectors);
+    else if (gemm->weight_zero)
         corrections_take(sums, corrections, size.n_rows, size.n_vectors);
     tile_store(gemm, tile, panel->column, sums, size.n_rows, size.n_vectors);
 }
@@ -768,7 +810,7 @@ void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd
         return;
     }
 #ifdef NN_VARIANT_VNNI
-    for (size_t i = 0; gemm->weight_zero && i < n_tiles; i++)
+    for (size_t i = 0; gemm->weight_zero && !has_spare_column(gemm->n_columns) && i < n_tiles; i++)
         find_corrections(gemm, &some[i], corrections[i]);
 #endif
     for (size_t n = first; n < end && !nn_pace_ends(&pace, cost); n += n_done) {

@@ -11,8 +11,9 @@
  * one are kept as bytes, half as much to read, and widened where they are used. With VNNI unsigned
  * bytes are multiplied by signed ones, four at a time. Weights that do not fit a signed byte once
  * their zero point is taken away are stored 128 lower and keep a zero point z; what that adds to a
- * sum, z times the sum of the row, is taken away for each row. The rest of both zero points is
- * constant for a column and lies in its bias:
+ * sum, z times the sum of the row, is taken away for each row. It is the sum of a column of its own
+ * where the only panel has one to spare. The rest of both zero points is constant for a column and
+ * lies in its bias:
  *
  *     sum (a - za)(w - z) = sum a w - z sum a - za sum w + k za z
  *

@@ -343,40 +343,85 @@ NN_INLINE void tap_add(nn_vector_i32 sums[MAX_SUMS], const int32_t *data, size_t
     }
 }
 
-/* The codes of n positions of a block, in n_rows rows: both constant where this is called. Where sums
- * are no multiple of four, the first ones are taken again. */
+/* Where the codes of a sum go. */
+NN_INLINE uint8_t *sum_place(const struct depthwise_s16_job *job, const struct item_s16 *item,
+                             const struct cells_s16 *at, size_t sum, size_t n)
+{
+    return item->out[sum / n] + at->to + sum % n * job->out_step;
+}
+
+/* Those near a border between two codes again. */
+static void NN_COLD codes_again(const struct depthwise_s16_job *job, const struct item_s16 *item,
+                                const struct cells_s16 *at, const nn_vector_i32 sums[MAX_SUMS],
+                                size_t n_rows, size_t n)
+{
+    const struct nn_requantize again = nn_requantize_to_again(&job->requantize);
+
+    for (size_t i = 0; i < n * n_rows; i++)
+        nn_requantize_again(&again, &sums[i], at->column, sum_place(job, item, at, i, n), LANES, 0);
+}
+
+/* The codes of sums to their places. Where sums are no multiple of four, the first ones are taken
+ * again. has_low as in nn_requantize_units(). */
+NN_INLINE void codes_store(const struct depthwise_s16_job *job, const struct item_s16 *item,
+                           const struct cells_s16 *at, nn_vector_i32 sums[MAX_SUMS],
+                           const size_t n_rows, const size_t n, const bool has_low)
+{
+    const struct nn_requantize *r = &job->requantize;
+    const size_t n_sums = n * n_rows, c = at->column;
+    nn_vector_i32 codes[MAX_SUMS / 4], kept[MAX_SUMS], least = {0};
+
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n_sums; i++)
+        kept[i] = sums[i];
+    NN_REQUANTIZE_KEEP(kept);
+    /* All codes first: what is stored could be the constants, as far as compilers know. */
+#pragma GCC unroll 2
+    for (size_t i = 0; i < n_sums; i += 4) {
+        nn_vector_i32 four[4], least_here;
+
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; j++)
+            four[j] = sums[(i + j) % n_sums];
+        codes[i / 4] = nn_requantize_four(r, four, (size_t[]){c, c, c, c}, &least_here, has_low);
+        least = i == 0 ? least_here : nn_requantize_lesser(least, least_here);
+    }
+    nn_requantize_clamp(r, codes, (n_sums + 3) / 4);
+#pragma GCC unroll 2
+    for (size_t i = 0; i < n_sums; i += 4) {
+        uint8_t *to[4];
+
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; j++)
+            to[j] = sum_place(job, item, at, (i + j) % n_sums, n);
+        store_groups(to, codes[i / 4]);
+    }
+    if (nn_requantize_is_near(least))
+        codes_again(job, item, at, kept, n_rows, n);
+}
+
+/* Computes n positions of a block, in n_rows rows: both constant where this is called. */
 NN_INLINE void cells_run(const struct depthwise_s16_job *job, const struct item_s16 *item,
                          const struct cells_s16 *at, const size_t n_rows, const size_t n)
 {
     const struct nn_requantize *r = &job->requantize;
-    const size_t n_sums = n * n_rows, c = at->column, n_taps = job->cut.n_taps;
-    const int32_t *weights = r->bias + c + CONSTANT_BYTES / sizeof(int32_t);
+    const size_t n_sums = n * n_rows, n_taps = job->cut.n_taps;
+    const int32_t *weights = r->bias + at->column + CONSTANT_BYTES / sizeof(int32_t);
     nn_vector_i32 sums[MAX_SUMS];
 
 #pragma GCC unroll 8
     for (size_t i = 0; i < n_sums; i++)
-        sums[i] = nn_load_i32(r->bias + c);
+        sums[i] = nn_load_i32(r->bias + at->column);
     for (size_t pair = 0; pair < job->cut.n_pairs; pair++) {
         const int32_t *data = item->pairs[pair] + at->from;
 
         for (size_t x = 0; x < n_taps; x++, data += job->tap_step, weights += n_rows * LANES)
             tap_add(sums, data, job->cell_step, weights, n_rows, n);
     }
-#pragma GCC unroll 2
-    for (size_t i = 0; i < n_sums; i += 4) {
-        nn_vector_i32 four[4], codes;
-        uint8_t *to[4];
-
-#pragma GCC unroll 4
-        for (size_t j = 0; j < 4; j++) {
-            size_t sum = (i + j) % n_sums;
-
-            four[j] = sums[sum];
-            to[j] = item->out[sum / n] + at->to + sum % n * job->out_step;
-        }
-        codes = nn_requantize_four(r, four, four + 2, (size_t[]){c, c, c, c});
-        store_groups(to, codes);
-    }
+    if (r->has_low)
+        codes_store(job, item, at, sums, n_rows, n, true);
+    else
+        codes_store(job, item, at, sums, n_rows, n, false);
 }
 
 /* A block of an item. A last position alone is computed with the one before: the same codes again. */

@@ -322,20 +322,68 @@ NN_INLINE void interleave(const struct depthwise_simd_job *job, const uint8_t *d
 #endif
 }
 
-/* n codes of a block, back in the order of channels: two vectors of words with VNNI, else one. */
-NN_INLINE void store_block(uint8_t *out, const nn_vector_i32 words[VECTORS / 2], size_t n)
+/* n codes of a block. */
+NN_INLINE void store_block(uint8_t *out, nn_vector_i32 codes, size_t n)
 {
 #if defined(NN_VARIANT_VNNI)
-    _mm512_mask_storeu_epi8(out, LOAD_MASK(n),
-                            _mm512_packus_epi16((__m512i)words[0], (__m512i)words[1]));
+    _mm512_mask_storeu_epi8(out, LOAD_MASK(n), (__m512i)codes);
 #elif NN_VARIANT_VECTOR_BYTES == 64
-    _mm256_mask_storeu_epi8(out, (__mmask32)LOAD_MASK(n), _mm512_cvtepi16_epi8((__m512i)words[0]));
+    _mm256_mask_storeu_epi8(out, (__mmask32)LOAD_MASK(n), _mm512_castsi512_si256((__m512i)codes));
 #else
-    __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128((__m256i)words[0]),
-                                     _mm256_extracti128_si256((__m256i)words[0], 1));
-
-    memcpy(out, &bytes, n < CHANNELS ? n : CHANNELS);
+    memcpy(out, &codes, n < CHANNELS ? n : CHANNELS);
 #endif
+}
+
+/* The codes of a block, back in the order of channels, from the first byte on. */
+NN_INLINE nn_vector_i32 pack_block(const nn_vector_i32 units[VECTORS])
+{
+    nn_vector_i32 words[VECTORS / 2], bytes;
+
+#pragma GCC unroll 2
+    for (size_t v = 0; v < VECTORS; v += 2)
+        words[v / 2] = nn_requantize_words(units[v], units[v + 1]);
+    bytes = nn_requantize_pack(words[0], words[VECTORS / 2 - 1]);
+#if defined(NN_VARIANT_VNNI)
+    return bytes;
+#elif NN_VARIANT_VECTOR_BYTES == 64
+    return (nn_vector_i32)_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6),
+                                                   (__m512i)bytes);
+#else
+    return (nn_vector_i32)_mm256_permute4x64_epi64((__m256i)bytes, 0x88);
+#endif
+}
+
+/* Its codes near a border between two codes again. */
+static nn_vector_i32 NN_COLD block_again(const struct nn_requantize *r,
+                                         const nn_vector_i32 sums[VECTORS], nn_vector_i32 codes)
+{
+    const struct nn_requantize again = nn_requantize_to_again(r);
+    uint8_t bytes[sizeof(codes)];
+
+    memcpy(bytes, &codes, sizeof(codes));
+    for (size_t v = 0; v < VECTORS; v++)
+        nn_requantize_again(&again, &sums[v], v * LANES, bytes + 4 * v, 4, 4 * VECTORS);
+    return nn_load_i32(bytes);
+}
+
+/* Its codes from its sums; has_low as in nn_requantize_units(). */
+NN_INLINE nn_vector_i32 block_codes(const struct nn_requantize *r, nn_vector_i32 sums[VECTORS],
+                                    const bool has_low)
+{
+    nn_vector_i32 units[VECTORS], kept[VECTORS], codes, least;
+
+#pragma GCC unroll 4
+    for (size_t v = 0; v < VECTORS; v++)
+        kept[v] = sums[v];
+    NN_REQUANTIZE_KEEP(kept);
+#pragma GCC unroll 4
+    for (size_t v = 0; v < VECTORS; v++)
+        units[v] = nn_requantize_units(r, sums[v], v * LANES, has_low);
+    least = nn_requantize_lesser(nn_requantize_least(units[0], units[1]),
+                                 nn_requantize_least(units[VECTORS - 2], units[VECTORS - 1]));
+    codes = pack_block(units);
+    nn_requantize_clamp(r, &codes, 1);
+    return nn_requantize_is_near(least) ? block_again(r, kept, codes) : codes;
 }
 
 /* What weights with a zero point add: that times the sums of the bytes. */
@@ -356,7 +404,7 @@ NN_INLINE void block_run(const struct depthwise_simd_job *job, const uint8_t *da
     const uint8_t *block = job->weights + b * block_bytes(job->n_groups);
     const nn_simd_weight *weights = (const void *)(block + CONSTANT_BYTES);
     struct nn_requantize r = nn_requantize_use(block, CHANNELS, job->low, job->high);
-    nn_vector_i32 sums[VECTORS], totals[VECTORS], words[VECTORS / 2];
+    nn_vector_i32 sums[VECTORS], totals[VECTORS];
 
 #pragma GCC unroll 4
     for (size_t v = 0; v < VECTORS; v++) {
@@ -378,10 +426,7 @@ NN_INLINE void block_run(const struct depthwise_simd_job *job, const uint8_t *da
 #pragma GCC unroll 4
     for (size_t v = 0; v < VECTORS && has_zero; v++)
         sums[v] -= find_correction(totals[v], job->weight_zero);
-#pragma GCC unroll 2
-    for (size_t v = 0; v < VECTORS; v += 2)
-        words[v / 2] = nn_requantize(&r, sums[v], v * LANES, sums[v + 1], (v + 1) * LANES);
-    store_block(out, words, n);
+    store_block(out, r.has_low ? block_codes(&r, sums, true) : block_codes(&r, sums, false), n);
 }
 
 /* n_bytes of a row, or of one position, whose first data is at data. */

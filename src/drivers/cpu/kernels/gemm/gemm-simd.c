@@ -285,27 +285,32 @@ NN_INLINE void short_copy(uint8_t *to, const uint8_t *from, size_t n)
     }
 }
 
-/* Two rows of n_vectors * LANES codes, as nn_requantize_four() returns them. */
-NN_INLINE void store_rows(uint8_t *a, uint8_t *b, nn_vector_i32 codes, const size_t n_vectors)
+/* Rows of codes, step bytes apart. */
+struct codes_place {
+    uint8_t *to;
+    size_t step;
+};
+
+/* Row i of the 4 / n_vectors in a vector: both constant where this is called. */
+NN_INLINE void row_store(uint8_t *to, nn_vector_i32 codes, const size_t i, const size_t n_vectors)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    if (n_vectors == 2) {
-        _mm256_storeu_si256((void *)a, _mm512_castsi512_si256((__m512i)codes));
-        _mm256_storeu_si256((void *)b, _mm512_extracti64x4_epi64((__m512i)codes, 1));
-    } else {
-        _mm_storeu_si128((void *)a, _mm512_castsi512_si128((__m512i)codes));
-        _mm_storeu_si128((void *)b, _mm512_extracti32x4_epi32((__m512i)codes, 1));
-    }
-#else
-    __m128i low = _mm256_castsi256_si128((__m256i)codes);
+    __m256i half = (i * n_vectors) / 2 ? _mm512_extracti64x4_epi64((__m512i)codes, 1)
+                                       : _mm512_castsi512_si256((__m512i)codes);
 
-    if (n_vectors == 2) {
-        _mm_storeu_si128((void *)a, low);
-        _mm_storeu_si128((void *)b, _mm256_extracti128_si256((__m256i)codes, 1));
-    } else {
-        _mm_storel_epi64((void *)a, low);
-        _mm_storel_epi64((void *)b, _mm_unpackhi_epi64(low, low));
-    }
+    if (n_vectors == 2)
+        _mm256_storeu_si256((void *)to, half);
+    else
+        _mm_storeu_si128((void *)to,
+                         i % 2 ? _mm256_extracti128_si256(half, 1) : _mm256_castsi256_si128(half));
+#else
+    __m128i half = (i * n_vectors) / 2 ? _mm256_extracti128_si256((__m256i)codes, 1)
+                                       : _mm256_castsi256_si128((__m256i)codes);
+
+    if (n_vectors == 2)
+        _mm_storeu_si128((void *)to, half);
+    else
+        _mm_storel_epi64((void *)to, i % 2 ? _mm_unpackhi_epi64(half, half) : half);
 #endif
 }
 
@@ -404,17 +409,55 @@ NN_INLINE void spare_column_take(nn_vector_i32 sums[MAX_TILE_ROWS][2], size_t n_
 #endif
 }
 
-/* The codes of two rows of a tile, one after the other. */
-NN_INLINE nn_vector_i32 rows_requantize(const struct nn_requantize *r, const nn_vector_i32 *a,
-                                        const nn_vector_i32 *b, size_t column,
-                                        const size_t n_vectors)
+/* The codes of a tile's rows near a border between two codes again. */
+static void NN_COLD rows_again(const struct nn_requantize *r, const nn_vector_i32 (*sums)[2],
+                               size_t column, const struct codes_place *place, size_t n_rows,
+                               size_t n_vectors)
 {
-    if (n_vectors == 1) {
-        nn_vector_i32 words = nn_requantize(r, a[0], column, b[0], column);
+    const struct nn_requantize again = nn_requantize_to_again(r);
 
-        return nn_requantize_bytes(r, words, words);
+    for (size_t k = 0; k < n_rows * n_vectors; k++) {
+        size_t i = k >> (n_vectors - 1), j = k & (n_vectors - 1);
+
+        nn_requantize_again(&again, &sums[i][j], column + j * LANES,
+                            place->to + i * place->step + j * LANES, LANES, 0);
     }
-    return nn_requantize_four(r, a, b, (size_t[]){column, column + LANES, column, column + LANES});
+}
+
+/* The codes of a tile to their place; has_low as in nn_requantize_units(). */
+NN_INLINE void codes_store(const struct nn_requantize *r, size_t column,
+                           nn_vector_i32 sums[MAX_TILE_ROWS][2], const struct codes_place *place,
+                           const size_t n_rows, const size_t n_vectors, const bool has_low)
+{
+    const size_t together = 4 / n_vectors; /* rows */
+    nn_vector_i32 codes[MAX_TILE_ROWS / 2], kept[MAX_TILE_ROWS][2], least = {0};
+
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++)
+#pragma GCC unroll 2
+        for (size_t j = 0; j < n_vectors; j++)
+            kept[i][j] = sums[i][j];
+    NN_REQUANTIZE_KEEP(kept);
+    /* All codes first: what is stored could be the constants, as far as compilers know. */
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n_rows; i += together) {
+        nn_vector_i32 four[4], least_here;
+        size_t columns[4];
+
+#pragma GCC unroll 4
+        for (size_t k = 0; k < 4; k++) {
+            four[k] = sums[nn_min_size(i + k / n_vectors, n_rows - 1)][k % n_vectors];
+            columns[k] = column + k % n_vectors * LANES;
+        }
+        codes[i / together] = nn_requantize_four(r, four, columns, &least_here, has_low);
+        least = i == 0 ? least_here : nn_requantize_lesser(least, least_here);
+    }
+    nn_requantize_clamp(r, codes, (n_rows + together - 1) / together);
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++)
+        row_store(place->to + i * place->step, codes[i / together], i % together, n_vectors);
+    if (nn_requantize_is_near(least))
+        rows_again(r, kept, column, place, n_rows, n_vectors);
 }
 
 /* The codes of a tile. Rows of the last columns, which may be shorter, are made beside their place. */
@@ -422,22 +465,16 @@ NN_INLINE void tile_store(const struct nn_gemm_simd *gemm, const struct nn_gemm_
                           size_t column, nn_vector_i32 sums[MAX_TILE_ROWS][2], const size_t n_rows,
                           const size_t n_vectors)
 {
+    const struct nn_requantize *r = &gemm->requantize;
     size_t n_left = gemm->n_columns - column;
     bool is_short = n_left < n_vectors * LANES;
     uint8_t rows[MAX_TILE_ROWS * PANEL], *out = tile->out + column;
-    uint8_t *to = is_short ? rows : out;
-    size_t step = is_short ? PANEL : gemm->n_columns;
-    nn_vector_i32 codes[(MAX_TILE_ROWS + 1) / 2];
+    struct codes_place place = {is_short ? rows : out, is_short ? PANEL : gemm->n_columns};
 
-    /* All codes first: what is stored could be the constants, as far as compilers know. */
-#pragma GCC unroll 6
-    for (size_t i = 0; i < n_rows; i += 2)
-        codes[i / 2] = rows_requantize(&gemm->requantize, sums[i], sums[i + 1 < n_rows ? i + 1 : i],
-                                       column, n_vectors);
-#pragma GCC unroll 6
-    for (size_t i = 0; i < n_rows; i += 2)
-        store_rows(to + i * step, to + (i + 1 < n_rows ? i + 1 : i) * step, codes[i / 2],
-                   n_vectors);
+    if (r->has_low)
+        codes_store(r, column, sums, &place, n_rows, n_vectors, true);
+    else
+        codes_store(r, column, sums, &place, n_rows, n_vectors, false);
     for (size_t i = 0; is_short && i < n_rows; i++)
         short_copy(out + i * gemm->n_columns, rows + i * PANEL, n_left);
 }
@@ -623,6 +660,42 @@ static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_ge
 /* Panels that one row meets at once: two sums alone would wait for each other. */
 enum { N_WIDE = 4 };
 
+/* Their codes near a border between two codes again. */
+static void NN_COLD wide_again(const struct nn_requantize *r, const nn_vector_i32 sums[2 * N_WIDE],
+                               size_t column, uint8_t *row)
+{
+    const struct nn_requantize again = nn_requantize_to_again(r);
+
+    for (size_t j = 0; j < 2 * N_WIDE; j++)
+        nn_requantize_again(&again, &sums[j], column + j * LANES, row + j * LANES, LANES, 0);
+}
+
+/* Their codes. */
+NN_INLINE void wide_store(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                          size_t column, nn_vector_i32 sums[2 * N_WIDE], const bool has_low)
+{
+    nn_vector_i32 codes[N_WIDE / 2], kept[2 * N_WIDE], least[N_WIDE / 2];
+    uint8_t row[sizeof(codes)];
+
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 2 * N_WIDE; j++)
+        kept[j] = sums[j];
+    NN_REQUANTIZE_KEEP(kept);
+#pragma GCC unroll 2
+    for (size_t j = 0; j < 2 * N_WIDE; j += 4) {
+        size_t at = column + j * LANES;
+
+        codes[j / 4] = nn_requantize_four(
+            &gemm->requantize, sums + j, (size_t[]){at, at + LANES, at + 2 * LANES, at + 3 * LANES},
+            &least[j / 4], has_low);
+    }
+    nn_requantize_clamp(&gemm->requantize, codes, N_WIDE / 2);
+    memcpy(row, codes, sizeof(row));
+    if (nn_requantize_is_near(nn_requantize_lesser(least[0], least[1])))
+        wide_again(&gemm->requantize, kept, column, row);
+    memcpy(tile->out + column, row, nn_min_size(gemm->n_columns - column, sizeof(row)));
+}
+
 /* One row and N_WIDE panels of two vectors. */
 NN_INLINE void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
                         const struct panel *panel, int32_t correction, const size_t weight_bytes)
@@ -630,7 +703,6 @@ NN_INLINE void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
     const struct nn_gemm_segments *segments = &gemm->segments;
     size_t k = segments->n_rows * segments->n_taps * segments->n_elements, column = panel->column;
     const uint8_t *weights = panel->weights;
-    uint8_t row[N_WIDE * PANEL];
     nn_vector_i32 sums[2 * N_WIDE];
 
 #pragma GCC unroll 8
@@ -658,16 +730,10 @@ NN_INLINE void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
 #pragma GCC unroll 8
     for (size_t j = 0; j < 2 * N_WIDE; j++)
         sums[j] -= correction;
-#pragma GCC unroll 2
-    for (size_t j = 0; j < 2 * N_WIDE; j += 4) {
-        size_t at = column + j * LANES;
-
-        store_rows(row + j * LANES, row + (j + 2) * LANES,
-                   nn_requantize_four(&gemm->requantize, sums + j, sums + j + 2,
-                                      (size_t[]){at, at + LANES, at + 2 * LANES, at + 3 * LANES}),
-                   2);
-    }
-    memcpy(tile->out + column, row, nn_min_size(gemm->n_columns - column, sizeof(row)));
+    if (gemm->requantize.has_low)
+        wide_store(gemm, tile, column, sums, true);
+    else
+        wide_store(gemm, tile, column, sums, false);
 }
 
 static void narrow_wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,

@@ -320,7 +320,8 @@ static void rows_interleave(uint8_t *to, const uint8_t *const rows[QUAD], size_t
         out[3] = _mm512_unpackhi_epi16(high[0], high[1]);
 #pragma GCC unroll 4
         for (size_t k = 0; k < QUAD; k++, mask >>= LANES)
-            _mm512_mask_storeu_epi32(to + (i + k * LANES) * ELEMENT_BYTES, (__mmask16)mask, out[k]);
+            _mm512_mask_storeu_ps(to + (i + k * LANES) * ELEMENT_BYTES, (__mmask16)mask,
+                                  _mm512_castsi512_ps(out[k]));
     }
 }
 #endif

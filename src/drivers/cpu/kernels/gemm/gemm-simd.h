@@ -74,6 +74,19 @@ static inline size_t nn_gemm_simd_weight_bytes(bool is_signed, int32_t weight_ze
     return is_signed && weight_zero == 0 ? 1 : sizeof(nn_simd_weight);
 }
 
+/* nn_gemm_simd_whole_columns() - those of whole vectors. */
+static inline size_t nn_gemm_simd_whole_columns(size_t n_columns)
+{
+    return (n_columns + NN_LANES_I32 - 1) / NN_LANES_I32 * NN_LANES_I32;
+}
+
+/* nn_gemm_simd_has_spare() - whether the only panel has a column to spare. Its weights are the packed
+ * zero point, if there is one: then it has what that adds to a row. */
+static inline bool nn_gemm_simd_has_spare(size_t n_columns)
+{
+    return n_columns < NN_GEMM_SIMD_COLUMNS && n_columns % NN_LANES_I32 != 0;
+}
+
 /* nn_gemm_simd_bytes() - of the packed form. Returns: false if it does not fit a size. */
 bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t weight_bytes,
                         size_t *ret_bytes);

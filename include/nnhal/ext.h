@@ -256,12 +256,12 @@ int nnhal_compilation_get_verdict(const ANeuralNetworksCompilation *compilation,
 struct nnhal_part_cost {
     size_t size;
     uint64_t n_computations; /* that were measured; 0: none yet, and all that follows is 0 */
-    uint64_t total_ns;       /* from the call to its end, as this process saw it; of a part that
-                              * another one's fence starts from that to its end, as the driver says */
-    uint64_t compute_ns;     /* on the device, which reads its inputs where they are; 0: it does
+    uint64_t total_ns;   /* from the call to its end, as this process saw it; of parts that start
+                              * each other by fences from when it can begin, as the driver says */
+    uint64_t compute_ns; /* on the device, which reads its inputs where they are; 0: it does
                               * not tell */
-    uint64_t move_ns;        /* in the driver beside that: what it copies to and from its device */
-    uint64_t launch_ns;      /* until the driver was reached, and from its end */
+    uint64_t move_ns;    /* in the driver beside that: what it copies to and from its device */
+    uint64_t launch_ns;  /* until the driver was reached, and from its end */
 };
 
 /* nnhal_compilation_get_cost() - what a part of the plan takes, beside what was expected of it. Each

@@ -284,7 +284,7 @@ static int check_arguments(const ANeuralNetworksExecution *execution, struct nn_
     return r ? r : check_complete(arguments->outputs, arguments->n_outputs, "output", why);
 }
 
-static void clear_inner_failure(ANeuralNetworksExecution *execution)
+void nn_rt_execution_clear_inner_failure(ANeuralNetworksExecution *execution)
 {
     free(execution->inner_failure);
     execution->inner_failure = NULL;
@@ -304,7 +304,7 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
     execution->device = NULL;
     nn_why_clear(&execution->failure);
     if (execution->inner_failure)
-        clear_inner_failure(execution);
+        nn_rt_execution_clear_inner_failure(execution);
     execution->is_haunted = false;
     r = check_arguments(execution, why);
     if (r) {
@@ -350,7 +350,7 @@ void nn_rt_execution_tell_inner(ANeuralNetworksExecution *execution,
         execution->device = inner->device;
     if (!failure[0])
         return;
-    clear_inner_failure(execution);
+    nn_rt_execution_clear_inner_failure(execution);
     execution->inner_failure = strdup(failure); /* short of memory, it is not told */
 }
 

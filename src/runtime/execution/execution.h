@@ -39,8 +39,8 @@ struct nn_rt_execution_shape {
 struct ANeuralNetworksExecution {
     struct nn_rt_object object;
     ANeuralNetworksCompilation *compilation;
-    /* Whose inputs tell which request it is before its own are made (suspect.h); borrowed; NULL: its
-     * own do. */
+    /* Whose inputs tell which request it is before its own are made, or where they lie in a device
+     * (suspect.h); borrowed; NULL: its own do. */
     const ANeuralNetworksExecution *known_by;
     enum nn_rt_execution_state state; /* atomic */
     int result;                       /* ResultCode of the last computation; atomic */
@@ -133,6 +133,9 @@ int nn_rt_execution_make_parts(ANeuralNetworksExecution *execution, uint32_t n_p
 /* nn_rt_execution_find_failure() - why another device than the planned one computed it, or something of
  * it; "": none did. Borrowed until the next computation. */
 const char *nn_rt_execution_find_failure(const ANeuralNetworksExecution *execution);
+
+/* nn_rt_execution_clear_inner_failure() - what was told of parts and branches does not count any more. */
+void nn_rt_execution_clear_inner_failure(ANeuralNetworksExecution *execution);
 
 /* nn_rt_execution_tell_inner() - who computed a part or a branch of it, if that was not the device
  * that was planned for that, and why. */

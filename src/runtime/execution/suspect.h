@@ -3,8 +3,9 @@
  *
  * What runtime/suspects.h remembers, for an execution: it is hashed, with its inputs as they
  * are, if there is a reason to. Each path of execution asks before it sends a request, and
- * tells what became of one that was sent. A part that fences start is sent before its inputs are made: it
- * is known by those of the whole then, and by its own as well, by which a thread asks that computes the part.
+ * tells what became of one that was sent. A part that fences start is sent before its inputs are made, and
+ * those that lie in a device cannot be read: such a part is known by the inputs of the whole, and by its own as
+ * well, by which a thread asks that computes the part.
  * Threads: the one that computes. */
 #ifndef NN_RUNTIME_EXECUTION_SUSPECT_H
 #define NN_RUNTIME_EXECUTION_SUSPECT_H

@@ -14,7 +14,8 @@
  *     -> branches to devices that compute at the same time, if all ends earlier so (sharing.h)
  *
  * The cost is that of computing, of one launch for each partition, and of moving
- * each value that another partition reads. Pure functions over model data: devices
+ * each value that another partition reads, but for what its device keeps; where branches are
+ * shared it is the time to the end (wave-time.h). Pure functions over model data: devices
  * are numbers, what they support and what they cost is passed in, and the same
  * problem has the same answer everywhere. */
 #ifndef NN_RUNTIME_PARTITION_PARTITION_H

@@ -84,10 +84,11 @@ static uint64_t *extend(const uint64_t *per_device, size_t n, size_t n_more, str
 
 static bool can_stay(const struct nn_rt_planner *planner, uint32_t operand)
 {
+    const struct nnhal_operand *at = &planner->finished->model.main.operands[operand];
     const struct nn_rt_value *known = &planner->weights.known[operand];
 
-    return known->state == NN_RT_VALUE_EXACT && !nn_rt_value_is_empty(known) &&
-           nn_type_bytes(planner->finished->model.main.operands[operand].type) > 0;
+    return at->lifetime == NNHAL_TEMPORARY_VARIABLE && known->state == NN_RT_VALUE_EXACT &&
+           !nn_rt_value_is_empty(known) && nn_type_bytes(at->type) > 0;
 }
 
 /* Which values which devices have memory for: control flow has none. NULL: no device has any.

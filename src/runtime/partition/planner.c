@@ -334,6 +334,8 @@ static int ask_helpers(struct nn_rt_planner *planner, struct nn_why *why, uint32
     do {
         if (helper < planner->n_devices)
             r = ask_device(planner, helper, why);
+        if (r > 0)
+            r = 0; /* it cannot be reached, and would only have helped */
         if (!r)
             r = find_helper(planner, &helper, &is_shared);
     } while (!r && helper < planner->n_devices);

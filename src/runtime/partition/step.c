@@ -114,6 +114,16 @@ static int reduce_step(struct nn_rt_step *step, const struct nn_rt_exchange *exc
     return 0;
 }
 
+static bool reads_resident(const struct nn_rt_exchange *exchange,
+                           const struct nn_rt_plan_part *part)
+{
+    for (uint32_t i = 0; i < part->n_inputs; i++)
+        if (part->sources[i].is_value &&
+            nn_rt_exchange_is_resident(exchange, part->sources[i].index))
+            return true;
+    return false;
+}
+
 int nn_rt_step_begin(struct nn_rt_step *step, struct nn_rt_exchange *exchange,
                      const struct nn_rt_steps_calls *calls, struct nn_why *why)
 {
@@ -136,7 +146,11 @@ int nn_rt_step_begin(struct nn_rt_step *step, struct nn_rt_exchange *exchange,
     }
     if (has_empty_input(exchange, step->part))
         r = reduce_step(step, exchange, why);
-    return r ? r : nn_rt_exchange_set_arguments(exchange, step->part, step->execution);
+    if (r)
+        return r;
+    /* What lies in a device cannot be hashed: the whole's inputs tell which request it is. */
+    step->execution->known_by = reads_resident(exchange, step->part) ? exchange->whole : NULL;
+    return nn_rt_exchange_set_arguments(exchange, step->part, step->execution);
 }
 
 /* -- finishing --------------------------------------------------------------------- */

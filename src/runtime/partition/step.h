@@ -50,7 +50,7 @@ void nn_rt_step_done(struct nn_rt_step *step);
 /* nn_rt_step_rest() - so that places can move: it refers to none, and what is below it has none. */
 void nn_rt_step_rest(struct nn_rt_step *step);
 
-/* nn_rt_step_renew() - it can be computed once more, until the whole execution rests. */
+/* nn_rt_step_renew() - it can be computed once more from now on: the whole says how often. */
 void nn_rt_step_renew(struct nn_rt_step *step);
 
 /* nn_rt_step_begin() - all that comes before the run, or leaves execution NULL. calls is borrowed until

@@ -234,6 +234,7 @@ static int compute_evacuated(struct nn_rt_steps *steps, ANeuralNetworksExecution
     nn_log("execution", NN_LOG_INFO, "%s; all parts are computed again, in shared memory",
            why->text);
     execution->device = execution->compilation->device;
+    nn_rt_execution_clear_inner_failure(execution);
     for (uint32_t i = 0; i < steps->plan->n_parts; i++)
         nn_rt_step_renew(&steps->steps[i]);
     steps_let_go(steps);

@@ -88,6 +88,16 @@ NN_INLINE nn_vector_f32 nn_clamp_vector_f32(nn_vector_f32 v, float low, float hi
 #endif
 }
 
+typedef int32_t nn_mask_f32 __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
+
+/* nn_raise_f32() - lane by lane what is larger; where one is a NaN, best. */
+NN_INLINE nn_vector_f32 nn_raise_f32(nn_vector_f32 best, nn_vector_f32 some)
+{
+    nn_mask_f32 is_better = some > best;
+
+    return (nn_vector_f32)((is_better & (nn_mask_f32)some) | (~is_better & (nn_mask_f32)best));
+}
+
 NN_INLINE void nn_store_f32(float *to, nn_vector_f32 v)
 {
     memcpy(to, &v, sizeof(v));

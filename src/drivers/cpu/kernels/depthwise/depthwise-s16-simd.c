@@ -22,7 +22,8 @@
  * overlap, and are made for each item.
  *
  * For constant filters and uint8 data in [N,H,W,C], strides of 1 and 2, without vertical dilation, for
- * as many channels as a vector has; depthwise-simd.c takes the rest, with VNNI short rows, too. */
+ * as many channels as a vector has; depthwise-simd.c takes the rest, with VNNI short rows that would be
+ * pairs, too. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/requantize.h"

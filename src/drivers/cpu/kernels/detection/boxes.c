@@ -2,7 +2,7 @@
 #include "drivers/cpu/kernels/detection/boxes.h"
 
 #include "drivers/cpu/kernels/common/heap.h"
-#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/common/vector-f32.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,23 +103,6 @@ static bool goes_on(const struct nn_nms *nms, size_t n_chosen, size_t n)
 
 /* ---- suppression without a kernel ---- */
 
-enum { N_LANES = NN_VARIANT_VECTOR_BYTES / sizeof(float) };
-
-typedef float lanes_f32 __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
-typedef int32_t lanes_i32 __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
-
-/* Lane by lane what is larger; where one is a NaN, best. */
-static lanes_f32 raise_lanes(lanes_f32 best, const float *scores)
-{
-    lanes_i32 is_better, bits;
-    lanes_f32 some;
-
-    memcpy(&some, scores, sizeof(some));
-    is_better = some > best;
-    bits = (is_better & (lanes_i32)some) | (~is_better & (lanes_i32)best);
-    return (lanes_f32)bits;
-}
-
 static float raise_score(float best, const float *scores, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -129,18 +112,18 @@ static float raise_score(float best, const float *scores, size_t n)
 
 float nn_best_score(float best, const float *scores, size_t n)
 {
-    lanes_f32 lanes = best - (lanes_f32){0};
-    float each[N_LANES];
+    nn_vector_f32 lanes = nn_splat_f32(best);
+    float each[NN_LANES_F32];
     size_t i = 0;
 
-    if (n < N_LANES)
+    if (n < NN_LANES_F32)
         return raise_score(best, scores, n);
-    for (; n - i >= N_LANES; i += N_LANES)
-        lanes = raise_lanes(lanes, scores + i);
+    for (; n - i >= NN_LANES_F32; i += NN_LANES_F32)
+        lanes = nn_raise_f32(lanes, nn_load_f32(scores + i));
     /* The last lanes again: who is the best is not changed by it. */
-    lanes = raise_lanes(lanes, scores + n - N_LANES);
-    memcpy(each, &lanes, sizeof(each));
-    return raise_score(best, each, N_LANES);
+    lanes = nn_raise_f32(lanes, nn_load_f32(scores + n - NN_LANES_F32));
+    nn_store_f32(each, lanes);
+    return raise_score(best, each, NN_LANES_F32);
 }
 
 /* Candidates side by side, for loops that compilers turn into vector code. */

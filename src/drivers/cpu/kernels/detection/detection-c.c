@@ -362,13 +362,14 @@ static void choose_regular(struct post *post)
                          .iou_threshold = params->iou_threshold,
                          .room = post->nms_room,
                          .args = post->args};
+    struct nn_pace pace = nn_pace(post->args->stop);
     size_t n = 0, n_best;
 
     for (size_t c = 1; c < post->n_classes && !nn_kernel_stopped(post->args); c++) {
         uint32_t *chosen = post->chosen + n;
         size_t n_class = 0;
 
-        for (size_t a = 0; a < post->n_anchors; a++)
+        for (size_t a = 0; a < post->n_anchors && !nn_pace_ends(&pace, 5 + post->n_classes); a++)
             if (post->scores[a * post->n_classes + c] > params->score_threshold)
                 chosen[n_class++] = (uint32_t)(a * post->n_classes + c);
         n += nn_nms_hard(&nms, chosen, n_class);

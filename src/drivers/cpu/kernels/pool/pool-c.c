@@ -141,14 +141,6 @@ NN_INLINE void finish_f32(uint32_t op, float *acc, size_t n, float count,
     }
 }
 
-typedef int32_t pool_mask __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
-
-/* a where the mask is set, else b. */
-NN_INLINE nn_vector_f32 select_f32(pool_mask mask, nn_vector_f32 a, nn_vector_f32 b)
-{
-    return (nn_vector_f32)((mask & (pool_mask)a) | (~mask & (pool_mask)b));
-}
-
 /* A vector of channels from c on, which stays in a register; not for L2_POOL_2D. */
 NN_INLINE void pool_vector(uint32_t op, const struct nn_kernel_args *args,
                            const struct cells *cells, size_t out_at, size_t depth, size_t c)
@@ -156,14 +148,15 @@ NN_INLINE void pool_vector(uint32_t op, const struct nn_kernel_args *args,
     const struct pool_params *params = args->params;
     const float *in = (const float *)args->inputs[0].data + cells->first + c;
     nn_vector_f32 acc = nn_splat_f32(op == NNHAL_OP_MAX_POOL_2D ? -INFINITY : 0.0f);
+    size_t column_ns = (c == 0 ? depth : NN_LANES_F32) / 4; /* the first touches what others read */
 
     for (size_t y = 0; y < cells->n_rows; y++) {
-        if (nn_pace_ends(cells->pace, 1 + cells->n_columns * NN_LANES_F32 / 4))
+        if (nn_pace_ends(cells->pace, 1 + cells->n_columns * column_ns))
             return;
         for (size_t x = 0; x < cells->n_columns; x++) {
             nn_vector_f32 v = nn_load_f32(in + y * cells->row_stride + x * depth);
 
-            acc = op == NNHAL_OP_MAX_POOL_2D ? select_f32(v > acc, v, acc) : acc + v;
+            acc = op == NNHAL_OP_MAX_POOL_2D ? nn_raise_f32(acc, v) : acc + v;
         }
     }
     if (op == NNHAL_OP_AVERAGE_POOL_2D)

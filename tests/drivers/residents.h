@@ -24,7 +24,6 @@ struct residents {
     ANeuralNetworksModel *model;
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution;
-    const float *x; /* what the next execution reads */
     float sum[RESIDENTS_N], exp[RESIDENTS_N];
 };
 
@@ -43,7 +42,7 @@ void residents_compute(struct residents *residents);
 /* residents_check_sum() - what was computed, where ABS does not read EXP. */
 void residents_check_sum(const struct residents *residents);
 
-/* residents_check_exp() - that values are times EXP(x), of the x that it begins with. */
+/* residents_check_exp() - that values are times EXP(x). */
 void residents_check_exp(const float *values, float times);
 
 /* residents_get_moved() - the bytes that the plan moves to the last part. */

@@ -46,19 +46,6 @@ static void list_readers(struct nn_rt_forming *forming)
         }
 }
 
-int nn_rt_forming_new(const struct nn_rt_forming *forming, struct nn_arena *arena,
-                      struct nn_rt_partitioning **ret_partitioning)
-{
-    struct nn_rt_partitioning *partitioning = nn_arena_new(arena, struct nn_rt_partitioning);
-
-    if (!partitioning)
-        return nn_error_origin(-ENOMEM);
-    partitioning->devices = nn_arena_new_n(arena, uint32_t, forming->n_operations);
-    partitioning->partitions = nn_arena_new_n(arena, uint32_t, forming->n_operations);
-    *ret_partitioning = partitioning;
-    return partitioning->devices && partitioning->partitions ? 0 : nn_error_origin(-ENOMEM);
-}
-
 int nn_rt_forming_init(struct nn_rt_forming *forming, const struct nn_rt_partition_problem *problem,
                        uint64_t budget, struct nn_arena *arena)
 {
@@ -213,4 +200,42 @@ void nn_rt_forming_form(struct nn_rt_forming *forming, const uint32_t *seats,
         ret_partitioning->cost_ns += nn_rt_forming_cost(
             forming, NN_RT_SEAT_DEVICE(forming->problem, seats[i]), i);
     forming->budget -= forming->budget < n ? forming->budget : n;
+}
+
+/* -- trying -------------------------------------------------------------------------- */
+
+static struct nn_rt_partitioning *partitioning_new(const struct nn_rt_forming *forming,
+                                                   struct nn_arena *arena)
+{
+    struct nn_rt_partitioning *partitioning = nn_arena_new(arena, struct nn_rt_partitioning);
+
+    if (!partitioning)
+        return NULL;
+    partitioning->devices = nn_arena_new_n(arena, uint32_t, forming->n_operations);
+    partitioning->partitions = nn_arena_new_n(arena, uint32_t, forming->n_operations);
+    return partitioning->devices && partitioning->partitions ? partitioning : NULL;
+}
+
+int nn_rt_trial_init(struct nn_rt_trial *trial, const struct nn_rt_forming *forming,
+                     struct nn_arena *arena)
+{
+    *trial = (struct nn_rt_trial){
+        .best = partitioning_new(forming, arena),
+        .candidate = partitioning_new(forming, arena),
+        .seats = nn_arena_new_n(arena, uint32_t, forming->n_operations),
+        .tried = nn_arena_new_n(arena, uint32_t, forming->n_operations),
+    };
+    return trial->best && trial->candidate && trial->seats && trial->tried
+               ? 0
+               : nn_error_origin(-ENOMEM);
+}
+
+void nn_rt_trial_accept(struct nn_rt_trial *trial)
+{
+    *trial = (struct nn_rt_trial){
+        .best = trial->candidate,
+        .candidate = trial->best,
+        .seats = trial->tried,
+        .tried = trial->seats,
+    };
 }

@@ -67,10 +67,6 @@ struct nn_rt_forming {
 int nn_rt_forming_init(struct nn_rt_forming *forming, const struct nn_rt_partition_problem *problem,
                        uint64_t budget, struct nn_arena *arena);
 
-/* nn_rt_forming_new() - a partitioning with arrays for all operations. Returns: 0, -ENOMEM. */
-int nn_rt_forming_new(const struct nn_rt_forming *forming, struct nn_arena *arena,
-                      struct nn_rt_partitioning **ret_partitioning);
-
 /* nn_rt_forming_operation() - of the problem's graph. */
 static inline const struct nnhal_operation *
 nn_rt_forming_operation(const struct nn_rt_forming *forming, uint32_t i)
@@ -94,5 +90,18 @@ void nn_rt_forming_find_staying(struct nn_rt_forming *forming,
  * as it can be when its turn comes. seats: per operation, each of a device that takes it. */
 void nn_rt_forming_form(struct nn_rt_forming *forming, const uint32_t *seats,
                         struct nn_rt_partitioning *ret_partitioning);
+
+/* A partitioning with its seats, and another one that may take its place. */
+struct nn_rt_trial {
+    struct nn_rt_partitioning *best, *candidate;
+    uint32_t *seats, *tried; /* per operation, of the best and of the candidate */
+};
+
+/* nn_rt_trial_init() - with arrays for all operations. Returns: 0, -ENOMEM. */
+int nn_rt_trial_init(struct nn_rt_trial *trial, const struct nn_rt_forming *forming,
+                     struct nn_arena *arena);
+
+/* nn_rt_trial_accept() - the candidate is the best from now on. */
+void nn_rt_trial_accept(struct nn_rt_trial *trial);
 
 #endif

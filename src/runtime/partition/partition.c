@@ -14,29 +14,18 @@ struct partition_work {
     const struct nn_rt_partition_problem *problem;
     struct nn_rt_forming forming;
     uint32_t n_operations;
-    uint32_t *assigned; /* per operation: the device */
-    uint32_t *tried;    /* the same for a candidate */
-    struct nn_rt_partitioning *best, *candidate;
+    struct nn_rt_trial trial;
 };
 
 static int work_init(struct partition_work *work, const struct nn_rt_partition_problem *problem,
                      struct nn_arena *arena)
 {
-    uint32_t n = problem->graph->n_operations;
     int r;
 
-    *work = (struct partition_work){
-        .problem = problem,
-        .n_operations = n,
-        .assigned = nn_arena_new_n(arena, uint32_t, n),
-        .tried = nn_arena_new_n(arena, uint32_t, n),
-    };
-    if (!work->assigned || !work->tried)
-        return nn_error_origin(-ENOMEM);
+    *work = (struct partition_work){.problem = problem,
+                                    .n_operations = problem->graph->n_operations};
     r = nn_rt_forming_init(&work->forming, problem, MERGE_BUDGET, arena);
-    if (!r)
-        r = nn_rt_forming_new(&work->forming, arena, &work->best);
-    return r ? r : nn_rt_forming_new(&work->forming, arena, &work->candidate);
+    return r ? r : nn_rt_trial_init(&work->trial, &work->forming, arena);
 }
 
 /* -- choosing --------------------------------------------------------------------------- */
@@ -54,7 +43,7 @@ static int assign_cheapest(struct partition_work *work, uint32_t *ret_operation)
             *ret_operation = i;
             return NN_RT_PARTITION_E_UNSUPPORTED;
         }
-        work->assigned[i] = best;
+        work->trial.seats[i] = best;
     }
     return 0;
 }
@@ -63,25 +52,14 @@ static int assign_cheapest(struct partition_work *work, uint32_t *ret_operation)
 static bool try_move(struct partition_work *work, uint32_t partition, uint32_t device)
 {
     for (uint32_t i = 0; i < work->n_operations; i++) {
-        bool is_moved = work->best->partitions[i] == partition;
+        bool is_moved = work->trial.best->partitions[i] == partition;
 
         if (is_moved && nn_rt_forming_cost(&work->forming, device, i) == NN_RT_COST_NONE)
             return false;
-        work->tried[i] = is_moved ? device : work->assigned[i];
+        work->trial.tried[i] = is_moved ? device : work->trial.seats[i];
     }
-    nn_rt_forming_form(&work->forming, work->tried, work->candidate);
+    nn_rt_forming_form(&work->forming, work->trial.tried, work->trial.candidate);
     return true;
-}
-
-static void accept_candidate(struct partition_work *work)
-{
-    struct nn_rt_partitioning *best = work->best;
-    uint32_t *assigned = work->assigned;
-
-    work->best = work->candidate;
-    work->candidate = best;
-    work->assigned = work->tried;
-    work->tried = assigned;
 }
 
 /* One round over the partitions as they are; a move that is made ends the round of its partition.
@@ -90,12 +68,14 @@ static bool merge_round(struct partition_work *work)
 {
     bool has_moved = false;
 
-    for (uint32_t p = 0; p < work->best->n_partitions; p++)
-        for (uint32_t d = 0; d < work->problem->n_devices && p < work->best->n_partitions; d++) {
-            if (d == work->best->devices[p] || !work->forming.budget || !try_move(work, p, d) ||
-                work->candidate->cost_ns >= work->best->cost_ns)
+    for (uint32_t p = 0; p < work->trial.best->n_partitions; p++)
+        for (uint32_t d = 0; d < work->problem->n_devices && p < work->trial.best->n_partitions;
+             d++) {
+            if (d == work->trial.best->devices[p] || !work->forming.budget ||
+                !try_move(work, p, d) ||
+                work->trial.candidate->cost_ns >= work->trial.best->cost_ns)
                 continue;
-            accept_candidate(work);
+            nn_rt_trial_accept(&work->trial);
             has_moved = true;
         }
     return has_moved;
@@ -107,19 +87,19 @@ static bool merge_cheapest(struct partition_work *work)
     uint32_t partition = NONE, device = 0;
     uint64_t cost_ns = UINT64_MAX;
 
-    for (uint32_t p = 0; p < work->best->n_partitions; p++)
+    for (uint32_t p = 0; p < work->trial.best->n_partitions; p++)
         for (uint32_t d = 0; d < work->problem->n_devices && work->forming.budget; d++) {
-            if (d == work->best->devices[p] || !try_move(work, p, d) ||
-                work->candidate->n_partitions >= work->best->n_partitions ||
-                work->candidate->cost_ns >= cost_ns)
+            if (d == work->trial.best->devices[p] || !try_move(work, p, d) ||
+                work->trial.candidate->n_partitions >= work->trial.best->n_partitions ||
+                work->trial.candidate->cost_ns >= cost_ns)
                 continue;
             partition = p;
             device = d;
-            cost_ns = work->candidate->cost_ns;
+            cost_ns = work->trial.candidate->cost_ns;
         }
     if (partition == NONE || !try_move(work, partition, device))
         return false;
-    accept_candidate(work);
+    nn_rt_trial_accept(&work->trial);
     return true;
 }
 
@@ -137,16 +117,17 @@ static void prefer_whole(struct partition_work *work)
     uint32_t cap = work->problem->max_partitions;
 
     for (uint32_t d = 0; d < work->problem->n_devices; d++) {
-        bool is_over = cap && work->best->n_partitions > cap;
+        bool is_over = cap && work->trial.best->n_partitions > cap;
 
         if (!takes_all(work, d))
             continue;
         for (uint32_t i = 0; i < work->n_operations; i++)
-            work->tried[i] = d;
-        nn_rt_forming_form(&work->forming, work->tried, work->candidate);
-        if (work->candidate->cost_ns < work->best->cost_ns || is_over ||
-            (work->candidate->cost_ns == work->best->cost_ns && work->best->n_partitions > 1))
-            accept_candidate(work);
+            work->trial.tried[i] = d;
+        nn_rt_forming_form(&work->forming, work->trial.tried, work->trial.candidate);
+        if (work->trial.candidate->cost_ns < work->trial.best->cost_ns || is_over ||
+            (work->trial.candidate->cost_ns == work->trial.best->cost_ns &&
+             work->trial.best->n_partitions > 1))
+            nn_rt_trial_accept(&work->trial);
     }
 }
 
@@ -161,20 +142,21 @@ int nn_rt_partition(const struct nn_rt_partition_problem *problem, struct nn_are
         r = assign_cheapest(&work, ret_operation);
     if (r)
         return r;
-    nn_rt_forming_form(&work.forming, work.assigned, work.best);
-    n_before = work.best->n_partitions;
+    nn_rt_forming_form(&work.forming, work.trial.seats, work.trial.best);
+    n_before = work.trial.best->n_partitions;
     if (problem->is_merging) {
-        while (work.best->n_partitions > 1 && merge_round(&work))
+        while (work.trial.best->n_partitions > 1 && merge_round(&work))
             ;
-        while (problem->max_partitions && work.best->n_partitions > problem->max_partitions &&
+        while (problem->max_partitions && work.trial.best->n_partitions > problem->max_partitions &&
                merge_cheapest(&work))
             ;
         prefer_whole(&work);
     }
     if (problem->is_sharing)
-        r = nn_rt_share(&work.forming, work.assigned, arena, work.best);
-    *ret_partitioning = *work.best;
-    ret_partitioning->n_before = n_before > work.best->n_partitions ? n_before
-                                                                    : work.best->n_partitions;
+        r = nn_rt_share(&work.forming, work.trial.seats, arena, work.trial.best);
+    *ret_partitioning = *work.trial.best;
+    ret_partitioning->n_before = n_before > work.trial.best->n_partitions
+                                     ? n_before
+                                     : work.trial.best->n_partitions;
     return r;
 }

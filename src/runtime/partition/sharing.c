@@ -32,9 +32,8 @@ struct sharing {
     uint32_t last_mark;
     uint32_t *marks;    /* per operation: the last branch that had it */
     bool *makes_output; /* per operation */
-    uint32_t *seats, *tried;
-    uint64_t *loads_ns; /* per device: branches of the join that it is given */
-    struct nn_rt_partitioning *best, *candidate;
+    struct nn_rt_trial trial;
+    uint64_t *loads_ns;             /* per device: branches of the join that it is given */
     struct nn_rt_timed_part *timed; /* per partition */
     uint64_t end_ns;                /* of best */
     uint32_t n_branches;
@@ -105,7 +104,7 @@ static uint64_t find_end(struct sharing *sharing, const struct nn_rt_partitionin
 static uint64_t time_now(const struct sharing *sharing, uint32_t operation)
 {
     return nn_rt_forming_cost(sharing->forming,
-                              NN_RT_SEAT_DEVICE(sharing->problem, sharing->seats[operation]),
+                              NN_RT_SEAT_DEVICE(sharing->problem, sharing->trial.seats[operation]),
                               operation);
 }
 
@@ -145,7 +144,7 @@ static void take_branch(struct sharing *sharing, uint32_t last)
         .mark = ++sharing->last_mark,
         .first = last,
         .last = last,
-        .home = NN_RT_SEAT_DEVICE(sharing->problem, sharing->seats[last]),
+        .home = NN_RT_SEAT_DEVICE(sharing->problem, sharing->trial.seats[last]),
     };
 
     for (uint32_t i = last + 1, lowest = last; i-- > lowest && forming->budget; forming->budget--) {
@@ -267,11 +266,11 @@ static void seat_branch(struct sharing *sharing, const struct branch *branch, ui
 {
     for (uint32_t i = branch->first; i <= branch->last; i++) {
         uint32_t own = device == branch->home
-                           ? NN_RT_SEAT_DEVICE(sharing->problem, sharing->seats[i])
+                           ? NN_RT_SEAT_DEVICE(sharing->problem, sharing->trial.seats[i])
                            : device;
 
         if (sharing->marks[i] == branch->mark)
-            sharing->tried[i] = NN_RT_SEAT_ASIDE(sharing->problem, own);
+            sharing->trial.tried[i] = NN_RT_SEAT_ASIDE(sharing->problem, own);
     }
 }
 
@@ -282,7 +281,7 @@ static bool seat_branches(struct sharing *sharing)
 {
     bool has_moved = false;
 
-    memcpy(sharing->tried, sharing->seats, sharing->n * sizeof(*sharing->tried));
+    memcpy(sharing->trial.tried, sharing->trial.seats, sharing->n * sizeof(*sharing->trial.tried));
     memset(sharing->loads_ns, 0, sharing->problem->n_devices * sizeof(*sharing->loads_ns));
     for (uint32_t i = 0; i < sharing->n_branches; i++) {
         const struct branch *branch = &sharing->branches[i];
@@ -303,18 +302,6 @@ static bool is_too_many(const struct sharing *sharing,
            partitioning->n_partitions > sharing->problem->max_partitions;
 }
 
-static void accept_candidate(struct sharing *sharing, uint64_t end_ns)
-{
-    struct nn_rt_partitioning *best = sharing->best;
-    uint32_t *seats = sharing->seats;
-
-    sharing->best = sharing->candidate;
-    sharing->candidate = best;
-    sharing->seats = sharing->tried;
-    sharing->tried = seats;
-    sharing->end_ns = end_ns;
-}
-
 static void share_join(struct sharing *sharing, uint32_t join)
 {
     uint64_t gain_ns = NN_RT_WAKE_NS, sum_ns = 0, end_ns;
@@ -327,16 +314,18 @@ static void share_join(struct sharing *sharing, uint32_t join)
     if (!seat_branches(sharing))
         return;
     sharing->n_tries++;
-    nn_rt_forming_form(sharing->forming, sharing->tried, sharing->candidate);
-    if (is_too_many(sharing, sharing->candidate))
+    nn_rt_forming_form(sharing->forming, sharing->trial.tried, sharing->trial.candidate);
+    if (is_too_many(sharing, sharing->trial.candidate))
         return;
     for (uint32_t i = 0; i < sharing->n_branches; i++)
         sum_ns += sharing->branches[i].time_ns;
     if (gain_ns < sum_ns / GAIN_OF)
         gain_ns = sum_ns / GAIN_OF;
-    end_ns = find_end(sharing, sharing->candidate);
-    if (end_ns + gain_ns < sharing->end_ns)
-        accept_candidate(sharing, end_ns);
+    end_ns = find_end(sharing, sharing->trial.candidate);
+    if (end_ns + gain_ns >= sharing->end_ns)
+        return;
+    nn_rt_trial_accept(&sharing->trial);
+    sharing->end_ns = end_ns;
 }
 
 static void share_joins(struct sharing *sharing)
@@ -347,8 +336,8 @@ static void share_joins(struct sharing *sharing)
             share_join(sharing, i);
 }
 
-static int sharing_init(struct sharing *sharing, struct nn_rt_forming *forming, uint32_t *seats,
-                        struct nn_arena *arena)
+static int sharing_init(struct sharing *sharing, struct nn_rt_forming *forming,
+                        const uint32_t *seats, struct nn_arena *arena)
 {
     const struct nn_rt_partition_problem *problem = forming->problem;
     uint32_t n = forming->n_operations;
@@ -358,15 +347,12 @@ static int sharing_init(struct sharing *sharing, struct nn_rt_forming *forming, 
         .forming = forming,
         .problem = problem,
         .n = n,
-        .seats = seats,
         .marks = nn_arena_new_n(arena, uint32_t, n),
         .makes_output = nn_arena_new_n(arena, bool, n),
-        .tried = nn_arena_new_n(arena, uint32_t, n),
         .loads_ns = nn_arena_new_n(arena, uint64_t, problem->n_devices),
         .timed = nn_arena_new_n(arena, struct nn_rt_timed_part, n),
     };
-    if (!sharing->marks || !sharing->makes_output || !sharing->tried || !sharing->loads_ns ||
-        !sharing->timed)
+    if (!sharing->marks || !sharing->makes_output || !sharing->loads_ns || !sharing->timed)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; i < problem->graph->n_output_indexes; i++) {
         uint32_t writer = forming->writers[problem->graph->output_indexes[i]];
@@ -374,8 +360,10 @@ static int sharing_init(struct sharing *sharing, struct nn_rt_forming *forming, 
         if (writer != NONE)
             sharing->makes_output[writer] = true;
     }
-    r = nn_rt_forming_new(forming, arena, &sharing->best);
-    return r ? r : nn_rt_forming_new(forming, arena, &sharing->candidate);
+    r = nn_rt_trial_init(&sharing->trial, forming, arena);
+    if (!r)
+        memcpy(sharing->trial.seats, seats, n * sizeof(*seats));
+    return r;
 }
 
 static bool has_two_places(const struct nn_rt_partition_problem *problem)
@@ -386,7 +374,7 @@ static bool has_two_places(const struct nn_rt_partition_problem *problem)
     return false;
 }
 
-int nn_rt_share(struct nn_rt_forming *forming, uint32_t *seats, struct nn_arena *arena,
+int nn_rt_share(struct nn_rt_forming *forming, const uint32_t *seats, struct nn_arena *arena,
                 struct nn_rt_partitioning *best)
 {
     struct sharing sharing;
@@ -399,12 +387,12 @@ int nn_rt_share(struct nn_rt_forming *forming, uint32_t *seats, struct nn_arena 
     if (r || is_too_many(&sharing, best))
         return r;
     forming->budget = BUDGET;
-    nn_rt_forming_form(forming, seats, sharing.best);
-    sharing.end_ns = before_ns = find_end(&sharing, sharing.best);
+    nn_rt_forming_form(forming, seats, sharing.trial.best);
+    sharing.end_ns = before_ns = find_end(&sharing, sharing.trial.best);
     share_joins(&sharing);
     if (sharing.end_ns + before_ns / GAIN_OF >= before_ns)
         return 0;
-    sharing.best->cost_ns = sharing.end_ns;
-    *best = *sharing.best;
+    sharing.trial.best->cost_ns = sharing.end_ns;
+    *best = *sharing.trial.best;
     return 0;
 }

@@ -21,7 +21,7 @@
 /* nn_rt_share() - a partitioning that ends earlier by more than a tenth, and has no more partitions than the
  * problem allows. seats: of best, which it replaces.
  * Returns: 0, also where best stays as it is; -ENOMEM. */
-int nn_rt_share(struct nn_rt_forming *forming, uint32_t *seats, struct nn_arena *arena,
+int nn_rt_share(struct nn_rt_forming *forming, const uint32_t *seats, struct nn_arena *arena,
                 struct nn_rt_partitioning *best);
 
 #endif

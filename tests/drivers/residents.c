@@ -7,7 +7,7 @@
 
 enum { NONE, X, EXP, FLOOR, ABS, SUM, N_OPERANDS };
 
-static const float x[RESIDENTS_N] = {0, -1.5f, 2, 0.25f};
+static const float first_x[RESIDENTS_N] = {0, -1.5f, 2, 0.25f};
 
 /* -- making ------------------------------------------------------------------------------ */
 
@@ -74,11 +74,13 @@ void residents_execute(struct residents *residents, bool is_reusable)
     const ANeuralNetworksOperandType type = {
         .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
 
+    residents->x = residents->x ? residents->x : first_x;
     ANeuralNetworksExecution_free(residents->execution);
     residents->execution = NULL;
     OK(ANeuralNetworksExecution_create(residents->compilation, &residents->execution));
     OK(ANeuralNetworksExecution_setReusable(residents->execution, is_reusable));
-    OK(ANeuralNetworksExecution_setInput(residents->execution, 0, &type, x, sizeof(x)));
+    OK(ANeuralNetworksExecution_setInput(residents->execution, 0, &type, residents->x,
+                                         RESIDENTS_BYTES));
     OK(ANeuralNetworksExecution_setOutput(residents->execution, 0, &type, residents->sum,
                                           RESIDENTS_BYTES));
 }
@@ -93,13 +95,14 @@ void residents_compute(struct residents *residents)
 void residents_check_sum(const struct residents *residents)
 {
     for (uint32_t i = 0; i < RESIDENTS_N; i++)
-        ck_assert_float_eq_tol(residents->sum[i], expf(x[i]) + fabsf(floorf(x[i])), 1e-4f);
+        ck_assert_float_eq_tol(residents->sum[i],
+                               expf(residents->x[i]) + fabsf(floorf(residents->x[i])), 1e-4f);
 }
 
 void residents_check_exp(const float *values, float times)
 {
     for (uint32_t i = 0; i < RESIDENTS_N; i++)
-        ck_assert_float_eq_tol(values[i], times * expf(x[i]), 1e-4f);
+        ck_assert_float_eq_tol(values[i], times * expf(first_x[i]), 1e-4f);
 }
 
 /* -- the plan ------------------------------------------------------------------------------- */

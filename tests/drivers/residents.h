@@ -24,6 +24,7 @@ struct residents {
     ANeuralNetworksModel *model;
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution;
+    const float *x; /* what the next execution reads; NULL: the x that all begin with */
     float sum[RESIDENTS_N], exp[RESIDENTS_N];
 };
 
@@ -42,7 +43,7 @@ void residents_compute(struct residents *residents);
 /* residents_check_sum() - what was computed, where ABS does not read EXP. */
 void residents_check_sum(const struct residents *residents);
 
-/* residents_check_exp() - that values are times EXP(x). */
+/* residents_check_exp() - that values are times EXP(x), of the x that all begin with. */
 void residents_check_exp(const float *values, float times);
 
 /* residents_get_moved() - the bytes that the plan moves to the last part. */

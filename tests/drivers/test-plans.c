@@ -235,6 +235,18 @@ TEST(a_slow_device_is_not_asked_for_branches)
 }
 TEST_END
 
+/* It would only have helped. */
+TEST(a_device_that_fails_when_asked_for_branches_is_done_without)
+{
+    split_rules("*:type=accelerator;1:fail=supported");
+    expect_plan(make_fork(&million), 2,
+                "plan: 1 of 1 parts\n"
+                "part 0  wave 0  partial-0  operations 0-5\n"
+                "partial-1 did not answer for 0-5\n"
+                "partial-1: driver partial-1: told not to answer\n");
+}
+TEST_END
+
 TEST(branches_that_are_small_are_not_shared)
 {
     split_rules("*:type=accelerator");
@@ -328,7 +340,8 @@ CHECK_MAIN("plans", operations_go_where_they_are_cheapest,
            an_operation_of_a_maker_goes_to_the_device_that_takes_it,
            an_operation_of_a_maker_is_computed_there, performance_is_looked_up_by_operand_type,
            accelerators_that_are_as_fast_share_branches, devices_on_the_cores_share_no_branches,
-           a_slow_device_is_not_asked_for_branches, branches_that_are_small_are_not_shared,
-           a_device_that_does_not_take_a_branch_leaves_it, branches_are_shared_for_speed_alone,
-           branches_are_shared_within_the_limit_of_parts,
+           a_slow_device_is_not_asked_for_branches,
+           a_device_that_fails_when_asked_for_branches_is_done_without,
+           branches_that_are_small_are_not_shared, a_device_that_does_not_take_a_branch_leaves_it,
+           branches_are_shared_for_speed_alone, branches_are_shared_within_the_limit_of_parts,
            shared_branches_have_the_bits_of_one_device)

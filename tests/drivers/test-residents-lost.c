@@ -115,6 +115,30 @@ TEST(buffers_that_went_between_executions_are_made_again)
 }
 TEST_END
 
+/* All that can be read of the sum's inputs is the same in both requests. */
+TEST(a_request_is_not_refused_for_what_another_has_killed)
+{
+    static const float another[RESIDENTS_N] = {0.5f, -1.25f, 2.5f, 0.75f};
+    struct residents residents;
+
+    for (int i = 0; i < 2; i++) {
+        have_buffers(SECOND_KILLS);
+        init(&residents, true);
+        have_buffers("");
+        residents_compute(&residents);
+        if (i == 0) {
+            kill_device();
+            residents_done(&residents);
+        }
+    }
+    residents.x = another;
+    residents_execute(&residents, false);
+    residents_compute(&residents);
+    expect_planned(&residents);
+    residents_done(&residents);
+}
+TEST_END
+
 TEST(without_recovery_the_application_is_told)
 {
     struct residents residents;
@@ -148,5 +172,6 @@ CHECK_MAIN("residents-lost", listed_devices_compute_again_what_was_lost,
            an_execution_that_repeats_computes_again_what_was_lost,
            what_is_lost_again_is_in_shared_memory,
            buffers_that_went_between_executions_are_made_again,
+           a_request_is_not_refused_for_what_another_has_killed,
            without_recovery_the_application_is_told,
            the_reference_computes_for_a_device_that_always_dies)

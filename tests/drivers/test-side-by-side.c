@@ -89,19 +89,26 @@ static void diamond_done(struct diamond *diamond)
     ANeuralNetworksModel_free(diamond->model);
 }
 
-TEST(two_devices_compute_at_once)
+/* Each of two parts waits until the other one computes. rules: the devices'. */
+static void compute_at_once(const struct diamond *diamond, const char *rules)
 {
     ANeuralNetworksExecution *execution;
-    struct diamond diamond;
     float out[N];
 
-    diamond_init(&diamond);
-    ck_assert_uint_eq(split_count_parts(diamond.compilation), 3);
-    hold(DIAMOND);
-    execution = start(diamond.compilation, out);
+    ck_assert_uint_eq(split_count_parts(diamond->compilation), 3);
+    hold(rules);
+    execution = start(diamond->compilation, out);
     OK(ANeuralNetworksExecution_compute(execution));
     check_output(out);
     ANeuralNetworksExecution_free(execution);
+}
+
+TEST(two_devices_compute_at_once)
+{
+    struct diamond diamond;
+
+    diamond_init(&diamond);
+    compute_at_once(&diamond, DIAMOND);
     diamond_done(&diamond);
 }
 TEST_END
@@ -109,19 +116,12 @@ TEST_END
 /* Each of them takes all of the model. */
 TEST(accelerators_that_are_as_fast_compute_branches_at_once)
 {
-    ANeuralNetworksExecution *execution;
     struct diamond diamond;
-    float out[N];
 
     split_rules(EQUALS);
     diamond.model = make_diamond();
     diamond.compilation = split_compile(diamond.model, 2);
-    ck_assert_uint_eq(split_count_parts(diamond.compilation), 3);
-    hold(EQUALS);
-    execution = start(diamond.compilation, out);
-    OK(ANeuralNetworksExecution_compute(execution));
-    check_output(out);
-    ANeuralNetworksExecution_free(execution);
+    compute_at_once(&diamond, EQUALS);
     diamond_done(&diamond);
 }
 TEST_END
